@@ -254,6 +254,8 @@ fn coupled(c: &mut Criterion) {
     mixed(c, "fifo", Fifo::new(SITE, LIMIT));
     let dualpi2 = DualPi2Params { limit: LIMIT, ..DualPi2Params::RFC9332 };
     mixed(c, "dualpi2", DualPi2::new(SITE, dualpi2).expect("sound"));
+    let linux = LinuxDualPi2Params { limit: LIMIT, ..LinuxDualPi2Params::LINUX };
+    mixed(c, "dualpi2 of Linux", LinuxDualPi2::new(SITE, linux, stream()).expect("sound"));
 }
 
 criterion_group!(aqm, coupled, queues, pies, flows);

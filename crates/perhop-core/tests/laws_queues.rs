@@ -3,8 +3,8 @@
 use perhop_core::packet::{Ecn, Meta};
 use perhop_core::queue::{
     Averaging, Cobalt, CobaltParams, Codel, CodelConventions, CodelParams, Conventions, DelayFrom, DocsisPie,
-    DocsisPieParams, DualPi2, DualPi2Params, Fifo, Fq, FqConventions, FqParams, GredParams, LinuxPie,
-    LinuxPieParams, Pie, PieParams, Queue, RedParams, RioParams, VirtualQueue,
+    DocsisPieParams, DualPi2, DualPi2Params, Fifo, Fq, FqConventions, FqParams, GredParams, LinuxDualPi2,
+    LinuxDualPi2Params, LinuxPie, LinuxPieParams, Pie, PieParams, Queue, RedParams, RioParams, VirtualQueue,
 };
 use perhop_core::sink::SiteId;
 use perhop_core::time::Span;
@@ -371,3 +371,12 @@ queue_laws!(
     ),
     limit = apart(KILOBYTES)
 );
+
+fn linux_dualpi2(site: SiteId, limit: QueueSize) -> Built {
+    let params =
+        LinuxDualPi2Params { limit, alpha: 3.0, beta: 9.0, mtu: Bytes(100), ..LinuxDualPi2Params::LINUX };
+    Box::new(LinuxDualPi2::new(site, params, aqm::stream()).expect("sound parameters"))
+}
+
+queue_laws!(dualpi2_of_linux, |site| linux_dualpi2(site, TEN), limit = apart(TEN));
+queue_laws!(dualpi2_of_linux_by_bytes, |site| linux_dualpi2(site, KILOBYTES), limit = apart(KILOBYTES));

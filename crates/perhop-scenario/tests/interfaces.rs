@@ -348,6 +348,12 @@ fn coupled_queues() {
     assert_snapshot!(dualpi2(r#", time_shift = "50ms", l4s_range = "0s", l4s_packets = 0"#), @"no mistake");
     assert_snapshot!(dualpi2(r#", target = "0s""#), @"93:38 port.r2-r3.class.be.queue.target: target (0s) must exceed 0s");
     assert_snapshot!(dualpi2(", alpha = 0"), @"93:37 port.r2-r3.class.be.queue.alpha: 0 is outside the range: above 0 and at most 1000");
+    assert_snapshot!(dualpi2(r#", conventions = { like = "linux" }"#), @"no mistake");
+    assert_snapshot!(dualpi2(r#", conventions = { like = "linux", mtu = "1500B" }, t_update = "15ms", alpha = 0.5, classic_share = 0.07"#), @"no mistake");
+    assert_snapshot!(dualpi2(r#", conventions = { like = "linux" }, alpha = 0.15"#), @"93:71 port.r2-r3.class.be.queue.alpha: alpha (0.15) must be a multiple of 1/256 up to 1000, as in tc-dualpi2");
+    assert_snapshot!(dualpi2(r#", conventions = { like = "linux" }, l4s_range = "0s""#), @r#"93:75 port.r2-r3.class.be.queue.l4s_range: l4s_range is not for `like = "linux"`, which has a step (leave it out)"#);
+    assert_snapshot!(dualpi2(r#", conventions = { like = "linux" }, time_shift = "50ms""#), @r#"93:76 port.r2-r3.class.be.queue.time_shift: time_shift is not for `like = "linux"`, which serves by turns (leave it out)"#);
+    assert_snapshot!(dualpi2(r#", conventions = { mtu = "1500B" }"#), @r#"93:51 port.r2-r3.class.be.queue.conventions.mtu: mtu is for `like = "linux"` alone (leave it out)"#);
     assert_snapshot!(dualpi2(", classic_share = 2"), @"93:45 port.r2-r3.class.be.queue.classic_share: 2 is outside the range: above 0 and at most 1");
 }
 

@@ -99,10 +99,89 @@ impl Controller {
 
 /// The end of a packet at its turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Fate {
+pub(super) enum Fate {
     Pass,
     Mark,
     Drop,
+}
+
+/// The L4S queue and the classic one, with a limit for both and the times of updates.
+#[derive(Clone, Debug)]
+pub(super) struct Pair<P> {
+    limit: QueueSize,
+    pub l4s: Fifo<P>,
+    pub classic: Fifo<P>,
+    t_update: Span,
+    next_update: Instant,
+}
+
+impl<P: Packet> Pair<P> {
+    /// Two empty queues; what is wrong with `limit` or `t_update`.
+    pub fn new(site: SiteId, limit: QueueSize, t_update: Span) -> Result<Self, ParamError> {
+        not_empty("limit", limit)?;
+        some_time("t_update", t_update)?;
+        let each = || Fifo::new(site, QueueSize::Packets(u64::MAX));
+        let next_update = Instant::ZERO + t_update;
+        Ok(Self { limit, l4s: each(), classic: each(), t_update, next_update })
+    }
+
+    /// Where drops are reported.
+    pub const fn site(&self) -> SiteId {
+        self.l4s.site()
+    }
+
+    /// An update that was due before `now`: the longer wait of the two first packets then.
+    //= rfc9332-A.2-greatest
+    #[inline]
+    pub fn update_due(&mut self, now: Instant) -> Option<Span> {
+        let at = self.next_update;
+        if at >= now {
+            return None;
+        }
+        self.next_update = at + self.t_update;
+        let wait = |head: Option<&Meta>| head.map_or(Span::ZERO, |meta| at - meta.enqueued_at);
+        Some(wait(self.l4s.peek()).max(wait(self.classic.peek())))
+    }
+
+    /// Leaves out the updates before `now`, where nothing waits.
+    pub fn skip_updates(&mut self, now: Instant) {
+        if self.backlog().packets == 0 {
+            let left = now.saturating_since(self.next_update).as_nanos();
+            let period = self.t_update.as_nanos();
+            self.next_update += Span::from_nanos(left.div_ceil(period) * period);
+        }
+    }
+
+    //= rfc9332-A.1-classifier
+    //= rfc9332-A.1-limit
+    pub fn enqueue(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>) {
+        let meta = pkt.meta();
+        if !self.backlog().has_room(self.limit, meta.len) {
+            return sink.dropped(now, self.site(), pkt, DropReason::Overflow);
+        }
+        let l4s = matches!(meta.ecn, Ecn::Ect1 | Ecn::Ce);
+        if l4s { self.l4s.push(now, pkt, sink) } else { self.classic.push(now, pkt, sink) }
+    }
+
+    /// Takes out the first packet of one of them.
+    #[inline]
+    pub fn pop(&mut self, l4s: bool) -> Option<P> {
+        if l4s { self.l4s.pop() } else { self.classic.pop() }
+    }
+
+    /// Whether packets wait in both.
+    #[inline]
+    pub fn both_wait(&self) -> bool {
+        self.l4s.peek().is_some() && self.classic.peek().is_some()
+    }
+
+    /// What waits in both.
+    #[inline]
+    pub fn backlog(&self) -> Backlog {
+        let mut all = self.l4s.backlog();
+        all += self.classic.backlog();
+        all
+    }
 }
 
 /// Units of a share.
@@ -111,12 +190,8 @@ const WHOLE: i64 = 1 << 16;
 /// An L4S queue and a classic one, with coupled marks and drops.
 #[derive(Clone, Debug)]
 pub struct DualPi2<P> {
-    limit: QueueSize,
-    l4s: Fifo<P>,
-    classic: Fifo<P>,
+    pair: Pair<P>,
     controller: Controller,
-    t_update: Span,
-    next_update: Instant,
     threshold: Span,
     range: Span,
     packets: u64,
@@ -136,24 +211,19 @@ impl<P: Packet> DualPi2<P> {
     /// The parameter, and what is wrong with it.
     pub fn new(site: SiteId, params: DualPi2Params) -> Result<Self, ParamError> {
         let DualPi2Params { limit, target, t_update, alpha, beta, coupling, .. } = params;
-        not_empty("limit", limit)?;
-        for (name, span) in [("target", target), ("t_update", t_update)] {
-            some_time(name, span)?;
-        }
+        let pair = Pair::new(site, limit, t_update)?;
+        some_time("target", target)?;
         for (name, gain) in [("alpha", alpha), ("beta", beta), ("coupling", coupling)] {
             if !(gain > 0.0 && gain <= 1000.0) {
                 return Err(ParamError::new(name, "must be above 0 and at most 1000"));
             }
         }
         within_one("classic_share", params.classic_share)?;
-        let each = || Fifo::new(site, QueueSize::Packets(u64::MAX));
         let square = coupling * coupling;
         #[expect(clippy::cast_possible_truncation, reason = "it is between 0 and 1")]
         let share = (params.classic_share * WHOLE as f64).round() as i64;
         Ok(Self {
-            limit,
-            l4s: each(),
-            classic: each(),
+            pair,
             controller: Controller {
                 target: target.as_secs_f64(),
                 alpha,
@@ -165,8 +235,6 @@ impl<P: Packet> DualPi2<P> {
                 classic_most: (1.0 / square).min(1.0),
                 coupled: 0.0,
             },
-            t_update,
-            next_update: Instant::ZERO + t_update,
             threshold: params.l4s_threshold,
             range: params.l4s_range,
             packets: params.l4s_packets.into(),
@@ -185,19 +253,12 @@ impl<P: Packet> DualPi2<P> {
     }
 
     /// Makes the updates that were due before `now`.
-    //= rfc9332-A.2-greatest
     #[inline]
     fn catch_up(&mut self, now: Instant) {
-        while self.next_update < now {
-            let at = self.next_update;
-            let wait = |head: Option<&Meta>| head.map_or(Span::ZERO, |meta| at - meta.enqueued_at);
-            let longest = wait(self.l4s.peek()).max(wait(self.classic.peek()));
+        while let Some(longest) = self.pair.update_due(now) {
             self.controller.update(longest.as_secs_f64());
-            self.next_update = at + self.t_update;
-            if self.controller.rests() && longest == Span::ZERO && self.backlog().packets == 0 {
-                let left = now.saturating_since(self.next_update).as_nanos();
-                let period = self.t_update.as_nanos();
-                self.next_update += Span::from_nanos(left.div_ceil(period) * period);
+            if self.controller.rests() {
+                self.pair.skip_updates(now);
             }
         }
     }
@@ -205,7 +266,7 @@ impl<P: Packet> DualPi2<P> {
     /// Whether the L4S queue is served next; `None` where nothing waits.
     //= rfc9332-A.1-time-shift
     fn serves_l4s(&self) -> Option<bool> {
-        match (self.l4s.peek(), self.classic.peek()) {
+        match (self.pair.l4s.peek(), self.pair.classic.peek()) {
             (None, None) => None,
             (Some(l4s), Some(classic)) => Some(match self.time_shift {
                 Some(shift) => classic.enqueued_at + shift >= l4s.enqueued_at,
@@ -222,7 +283,7 @@ impl<P: Packet> DualPi2<P> {
     fn l4s_fate(&mut self, wait: Span) -> Fate {
         let Controller { coupled, classic, .. } = self.controller;
         if coupled < 1.0 {
-            let queued = self.l4s.backlog().packets > self.packets;
+            let queued = self.pair.l4s.backlog().packets > self.packets;
             let native = if queued { self.native(wait) } else { 0.0 };
             return if recur(&mut self.l4s_count, native.max(coupled)) { Fate::Mark } else { Fate::Pass };
         }
@@ -260,7 +321,7 @@ impl<P: Packet> DualPi2<P> {
 
     /// Counts a packet that left while both queues waited; where none waits any more, both begin anew.
     fn charge(&mut self, l4s: bool, both: bool, meta: &Meta) {
-        if self.backlog().packets == 0 {
+        if self.pair.backlog().packets == 0 {
             self.ahead = 0;
         } else if both {
             let len = i64::try_from(meta.len.0).unwrap_or(i64::MAX / WHOLE);
@@ -281,32 +342,25 @@ fn recur(count: &mut f64, likelihood: f64) -> bool {
 }
 
 impl<P: Packet> Queue<P> for DualPi2<P> {
-    //= rfc9332-A.1-classifier
-    //= rfc9332-A.1-limit
     fn enqueue(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>) {
         self.catch_up(now);
-        let meta = pkt.meta();
-        if !self.backlog().has_room(self.limit, meta.len) {
-            return sink.dropped(now, self.l4s.site(), pkt, DropReason::Overflow);
-        }
-        let l4s = matches!(meta.ecn, Ecn::Ect1 | Ecn::Ce);
-        if l4s { self.l4s.push(now, pkt, sink) } else { self.classic.push(now, pkt, sink) }
+        self.pair.enqueue(now, pkt, sink);
     }
 
     fn dequeue(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> Option<P> {
         self.catch_up(now);
         loop {
             let l4s = self.serves_l4s()?;
-            let both = self.l4s.peek().is_some() && self.classic.peek().is_some();
-            let mut pkt = if l4s { self.l4s.dequeue(now, sink) } else { self.classic.dequeue(now, sink) }?;
+            let both = self.pair.both_wait();
+            let mut pkt = self.pair.pop(l4s)?;
             let meta = pkt.meta();
             let fate = if l4s { self.l4s_fate(now - meta.enqueued_at) } else { self.classic_fate(meta.ecn) };
             match fate {
                 Fate::Drop => {
-                    sink.dropped(now, self.l4s.site(), pkt, DropReason::Early);
+                    sink.dropped(now, self.pair.site(), pkt, DropReason::Early);
                     continue;
                 }
-                Fate::Mark => mark(now, self.l4s.site(), &mut pkt, sink),
+                Fate::Mark => mark(now, self.pair.site(), &mut pkt, sink),
                 Fate::Pass => {}
             }
             self.charge(l4s, both, pkt.meta());
@@ -315,12 +369,10 @@ impl<P: Packet> Queue<P> for DualPi2<P> {
     }
 
     fn peek(&self) -> Option<&Meta> {
-        if self.serves_l4s()? { self.l4s.peek() } else { self.classic.peek() }
+        if self.serves_l4s()? { self.pair.l4s.peek() } else { self.pair.classic.peek() }
     }
 
     fn backlog(&self) -> Backlog {
-        let mut all = self.l4s.backlog();
-        all += self.classic.backlog();
-        all
+        self.pair.backlog()
     }
 }

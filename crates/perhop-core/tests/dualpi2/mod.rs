@@ -1,4 +1,5 @@
-//! `DualPI2`: its clauses, and its pseudo-code.
+//! `DualPI2`: its clauses, its pseudo-code, and Linux.
 
 mod clauses;
+mod linux;
 mod pseudocode;

@@ -12,7 +12,7 @@ use perhop_core::param_error::ParamError;
 use perhop_core::port::{Class, Port};
 use perhop_core::queue::{
     AnyQueue, Cobalt, CobaltParams, Codel, CodelParams, DocsisPie, DualPi2, Fifo, Fq, FqParams, Gred,
-    LinuxPie, Pie, Red, Rio,
+    LinuxDualPi2, LinuxPie, Pie, Red, Rio,
 };
 use perhop_core::rng::Stream;
 use perhop_core::sched::{Cbq, Drr, PairedCounter, Scheduler, StrictPriority, Wfq, Wrr};
@@ -96,6 +96,7 @@ pub(crate) fn own_queue<P: Packet>(
         model::Queue::LinuxPie(params) => Box::new(LinuxPie::new(site, *params, stream)?).into(),
         model::Queue::DocsisPie(params) => Box::new(DocsisPie::new(site, *params, stream)?).into(),
         model::Queue::DualPi2(params) => Box::new(DualPi2::new(site, *params)?).into(),
+        model::Queue::LinuxDualPi2(params) => Box::new(LinuxDualPi2::new(site, *params, stream)?).into(),
         model::Queue::Custom(_) => return Ok(None),
     }))
 }

@@ -6,8 +6,8 @@ use perhop_core::dscp::{ColorMap, Dscp};
 use perhop_core::packet::{Color, Meta, Packet};
 use perhop_core::param_error::ParamError;
 use perhop_core::queue::{
-    CobaltParams, CodelParams, DocsisPieParams, DualPi2Params, FqParams, GredParams, LinuxPieParams,
-    PieParams, RedParams, RioParams, Thresholds, VirtualQueue,
+    CobaltParams, CodelParams, DocsisPieParams, DualPi2Params, FqParams, GredParams, LinuxDualPi2Params,
+    LinuxPieParams, PieParams, RedParams, RioParams, Thresholds, VirtualQueue,
 };
 use perhop_core::rng::Stream;
 use perhop_core::serializer::Serializer;
@@ -19,7 +19,7 @@ use crate::meant::elements::ElementError;
 use crate::meant::model;
 use crate::read::mistakes::Report;
 use crate::read::tree::Step;
-use crate::words::conventions::LikePie;
+use crate::words::conventions::{LikeDualPi2, LikePie};
 use crate::words::files::FileName;
 use crate::words::marks::{Colors, Mark};
 use crate::words::names::Label;
@@ -106,11 +106,11 @@ fn codel(queue: &Queue) -> model::Queue {
     })
 }
 
-/// `DualPI2` as `queue` has it.
+/// `DualPI2` as `queue` has it, with what its conventions have where nothing is written.
 fn dual_pi2(queue: &Queue) -> model::Queue {
     let &Queue::DualPi2 {
-        limit,
-        target,
+        limit: Limit(limit),
+        target: Time(target),
         t_update,
         alpha,
         beta,
@@ -120,23 +120,45 @@ fn dual_pi2(queue: &Queue) -> model::Queue {
         l4s_packets,
         classic_share,
         time_shift,
+        conventions,
     } = queue
     else {
         unreachable!("it is DualPI2")
     };
-    model::Queue::DualPi2(DualPi2Params {
-        limit: limit.0,
-        target: target.0,
-        t_update: t_update.0,
-        alpha,
-        beta,
-        coupling,
-        l4s_threshold: l4s_threshold.0,
-        l4s_range: l4s_range.0,
-        l4s_packets,
-        classic_share,
-        time_shift: time_shift.map(|Time(span)| span),
-    })
+    let [t_update, l4s_threshold, l4s_range, time_shift] =
+        [t_update, l4s_threshold, l4s_range, time_shift].map(|time| time.map(|Time(span)| span));
+    match conventions.like {
+        LikeDualPi2::Rfc9332 => {
+            let rfc = DualPi2Params::RFC9332;
+            model::Queue::DualPi2(DualPi2Params {
+                limit,
+                target,
+                t_update: t_update.unwrap_or(rfc.t_update),
+                alpha: alpha.unwrap_or(rfc.alpha),
+                beta: beta.unwrap_or(rfc.beta),
+                coupling,
+                l4s_threshold: l4s_threshold.unwrap_or(rfc.l4s_threshold),
+                l4s_range: l4s_range.unwrap_or(rfc.l4s_range),
+                l4s_packets: l4s_packets.unwrap_or(rfc.l4s_packets),
+                classic_share: classic_share.unwrap_or(rfc.classic_share),
+                time_shift,
+            })
+        }
+        LikeDualPi2::Linux => {
+            let linux = LinuxDualPi2Params::LINUX;
+            model::Queue::LinuxDualPi2(LinuxDualPi2Params {
+                limit,
+                target,
+                t_update: t_update.unwrap_or(linux.t_update),
+                alpha: alpha.unwrap_or(linux.alpha),
+                beta: beta.unwrap_or(linux.beta),
+                coupling,
+                l4s_threshold: l4s_threshold.unwrap_or(linux.l4s_threshold),
+                classic_share: classic_share.unwrap_or(linux.classic_share),
+                mtu: conventions.mtu.map_or(linux.mtu, |Size(mtu)| mtu),
+            })
+        }
+    }
 }
 
 /// COBALT as `queue` has it, in front of a link of `rate`.

@@ -14,7 +14,7 @@ use perhop_core::meter::{
 };
 use perhop_core::packet::Color;
 use perhop_core::queue::{
-    AckFilter, CobaltParams, CodelParams, DocsisPieParams, DualPi2Params, FqParams, GredParams,
+    AckFilter, CobaltParams, CodelParams, DocsisPieParams, DualPi2Params, FqParams, GredParams, LinuxDualPi2Params,
     LinuxPieParams, PieParams, RedParams, RioParams, Thresholds,
 };
 use perhop_core::rate_trace::RateTrace;
@@ -214,6 +214,8 @@ pub enum Queue {
     DocsisPie(DocsisPieParams),
     /// Two coupled queues.
     DualPi2(DualPi2Params),
+    /// The same as Linux has them.
+    LinuxDualPi2(LinuxDualPi2Params),
     /// A queue from outside.
     Custom(CustomQueue),
 }
@@ -237,6 +239,7 @@ impl Queue {
             | Self::LinuxPie(_)
             | Self::DocsisPie(_)
             | Self::DualPi2(_)
+            | Self::LinuxDualPi2(_)
             | Self::Custom(_) => Vec::new(),
         }
     }
@@ -254,7 +257,7 @@ impl Queue {
             Self::Fq { .. } => "fq",
             Self::Pie(_) | Self::LinuxPie(_) => "pie",
             Self::DocsisPie(_) => "docsis-pie",
-            Self::DualPi2(_) => "dualpi2",
+            Self::DualPi2(_) | Self::LinuxDualPi2(_) => "dualpi2",
             Self::Custom(given) => &given.name,
         }
     }
@@ -274,6 +277,7 @@ impl Queue {
             Self::LinuxPie(params) => params.limit,
             Self::DocsisPie(params) => params.limit,
             Self::DualPi2(params) => params.limit,
+            Self::LinuxDualPi2(params) => params.limit,
             Self::Custom(given) => given.limit,
         }
     }
@@ -313,7 +317,7 @@ impl Queue {
             Self::Fq { queue, .. } => queue.may_mark(),
             Self::Pie(params) => params.ecn,
             Self::LinuxPie(params) => params.ecn,
-            Self::DualPi2(_) | Self::Custom(_) => true,
+            Self::DualPi2(_) | Self::LinuxDualPi2(_) | Self::Custom(_) => true,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Conventions of early detection, of `CoDel`, of flow queueing and of PIE as they are written.
+//! Conventions of early detection, of `CoDel`, of flow queueing, of PIE and of `DualPI2` as they are written.
 
 use perhop_core::queue;
 use perhop_core::units::Bytes;
@@ -226,6 +226,36 @@ pub enum LikePie {
 }
 
 impl PieConventions {
+    /// Whether nothing but the default is asked for.
+    pub(crate) fn are_default(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+/// Whose `DualPI2` it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct DualPi2Conventions {
+    /// Whose conventions these are.
+    pub like: LikeDualPi2,
+    /// By chance nothing is dropped or marked that leaves less than two of these behind, with `like = "linux"` alone. Without it 1514B.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Size")]
+    pub mtu: Option<Size>,
+}
+
+/// Whose conventions `DualPI2` has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum LikeDualPi2 {
+    /// The RFC's: appendix A.
+    #[default]
+    Rfc9332,
+    /// Those of Linux, `sch_dualpi2`: whole numbers, events by chance, a step in place of the ramp.
+    Linux,
+}
+
+impl DualPi2Conventions {
     /// Whether nothing but the default is asked for.
     pub(crate) fn are_default(&self) -> bool {
         *self == Self::default()

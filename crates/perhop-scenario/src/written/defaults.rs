@@ -191,44 +191,9 @@ pub(crate) fn dualpi2_target() -> Time {
     Time(DualPi2Params::RFC9332.target)
 }
 
-/// RFC 9332 appendix A.1: the smaller of the target and a third of the longest round trip.
-pub(crate) fn dualpi2_update() -> Time {
-    Time(DualPi2Params::RFC9332.t_update)
-}
-
-/// RFC 9332 appendix A.1: a tenth of `t_update` over the square of the longest round trip, 100 ms.
-pub(crate) fn dualpi2_alpha() -> f64 {
-    DualPi2Params::RFC9332.alpha
-}
-
-/// RFC 9332 appendix A.1: 0.3 over the longest round trip.
-pub(crate) fn dualpi2_beta() -> f64 {
-    DualPi2Params::RFC9332.beta
-}
-
 /// RFC 9332 appendix A.1: 2.
 pub(crate) fn dualpi2_coupling() -> f64 {
     DualPi2Params::RFC9332.coupling
-}
-
-/// RFC 9332 appendix A.1: 800 us.
-pub(crate) fn dualpi2_threshold() -> Time {
-    Time(DualPi2Params::RFC9332.l4s_threshold)
-}
-
-/// RFC 9332 appendix A.1: 400 us.
-pub(crate) fn dualpi2_range() -> Time {
-    Time(DualPi2Params::RFC9332.l4s_range)
-}
-
-/// RFC 9332 appendix A.1: a packet.
-pub(crate) fn dualpi2_packets() -> u32 {
-    DualPi2Params::RFC9332.l4s_packets
-}
-
-/// A sixteenth: the example of RFC 9332.
-pub(crate) fn dualpi2_share() -> f64 {
-    DualPi2Params::RFC9332.classic_share
 }
 
 /// 500 bytes: the mean packet of ns-2's RED.

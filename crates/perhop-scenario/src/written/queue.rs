@@ -8,7 +8,9 @@ use serde::{Deserialize, Serialize};
 use perhop_core::units::QueueSize;
 
 use crate::words::choices::{AckFilter, Averaging, DelayFrom};
-use crate::words::conventions::{CodelConventions, Conventions, FqConventions, PieConventions};
+use crate::words::conventions::{
+    CodelConventions, Conventions, DualPi2Conventions, FqConventions, PieConventions,
+};
 use crate::words::files::FileName;
 use crate::words::marks::Colors;
 use crate::words::names::Label;
@@ -326,39 +328,50 @@ queues! {
             /// The wait in the classic queue that the controller aims at.
             #[serde(default = "defaults::dualpi2_target")]
             target: Time,
-            /// Time between updates of the base probability.
-            #[serde(default = "defaults::dualpi2_update")]
-            t_update: Time,
-            /// By how much the base probability rises with each update, for each second beyond `target`; Hz.
-            #[serde(default = "defaults::dualpi2_alpha")]
-            #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000))]
-            alpha: f64,
-            /// By how much, for each second by which the wait has grown since the last update; Hz.
-            #[serde(default = "defaults::dualpi2_beta")]
-            #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000))]
-            beta: f64,
+            /// Time between updates of the base probability. Without it 15ms; with `like = "linux"` 16ms.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[schemars(with = "Time")]
+            t_update: Option<Time>,
+            /// By how much the base probability rises with each update, for each second beyond `target`; Hz. Without it 0.15; with
+            /// `like = "linux"` 0.16015625, and a multiple of 1/256.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[schemars(with = "f64", extend("exclusiveMinimum" = 0, "maximum" = 1000))]
+            alpha: Option<f64>,
+            /// By how much, for each second by which the wait has grown since the last update; Hz. Without it 3; with `like = "linux"`
+            /// 3.19921875, and a multiple of 1/256.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[schemars(with = "f64", extend("exclusiveMinimum" = 0, "maximum" = 1000))]
+            beta: Option<f64>,
             /// A mark in the L4S queue is so many times as likely as the base probability, whose square is the classic queue's.
             #[serde(default = "defaults::dualpi2_coupling")]
             #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000))]
             coupling: f64,
-            /// The wait in the L4S queue from which it marks by itself.
-            #[serde(default = "defaults::dualpi2_threshold")]
-            l4s_threshold: Time,
-            /// How much longer the wait is at which it marks every packet; `0s` for a step.
-            #[serde(default = "defaults::dualpi2_range")]
-            l4s_range: Time,
-            /// It marks by itself only packets that leave more than this many behind in the L4S queue.
-            #[serde(default = "defaults::dualpi2_packets")]
-            l4s_packets: u32,
-            /// The classic queue's part of the bytes while packets wait in both.
-            #[serde(default = "defaults::dualpi2_share")]
-            #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
-            classic_share: f64,
+            /// The wait in the L4S queue from which it marks by itself. Without it 800us; with `like = "linux"` 1ms, where a longer wait
+            /// marks every packet.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[schemars(with = "Time")]
+            l4s_threshold: Option<Time>,
+            /// How much longer the wait is at which it marks every packet; `0s` for a step. Without it 400us.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[schemars(with = "Time")]
+            l4s_range: Option<Time>,
+            /// It marks by itself only packets that leave more than this many behind in the L4S queue. Without it 1.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[schemars(with = "u32")]
+            l4s_packets: Option<u32>,
+            /// The classic queue's part of the bytes while packets wait in both. Without it 0.0625; with `like = "linux"` 0.1, and a multiple
+            /// of 0.01.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[schemars(with = "f64", extend("exclusiveMinimum" = 0, "maximum" = 1))]
+            classic_share: Option<f64>,
             /// The packet that has waited longest is served first, those of the classic queue as if they had waited this much less,
             /// whatever `classic_share` is. Without it the queues are served by turns.
             #[serde(default, skip_serializing_if = "Option::is_none")]
             #[schemars(with = "Time")]
             time_shift: Option<Time>,
+            /// What is done otherwise than in the RFC.
+            #[serde(default, skip_serializing_if = "DualPi2Conventions::are_default")]
+            conventions: DualPi2Conventions,
         },
         /// A queue from outside of perhop, for the program that brings it.
         Custom {

@@ -11,7 +11,7 @@ use crate::lower::queue::{self, kinds_with};
 use crate::read::mistakes::Report;
 use crate::read::tree::{Step, steps};
 use crate::words::choices::Averaging;
-use crate::words::conventions::LikePie;
+use crate::words::conventions::{LikeDualPi2, LikePie};
 use crate::words::marks::{Colors, Mark};
 use crate::words::suggest;
 use crate::words::units::{Limit, Size, UnitError};
@@ -79,19 +79,38 @@ fn of_flows(queue: &Queue, packet_size: Option<Size>, at: &[Step], report: &mut 
 /// Reports a convention that the queue at `at` asks for by itself and has no use for, and a setting that its conventions leave
 /// no choice of.
 fn conventions(queue: &Queue, at: &[Step], report: &mut Report) {
-    if let Queue::Pie { active_from, derandomize, cap_adjustment, mark_ecnth, conventions, .. } = queue
-        && conventions.like == LikePie::Linux
-    {
-        let written = [
-            ("active_from", active_from.is_some(), "is always active"),
-            ("derandomize", derandomize.is_some(), "always does"),
-            ("cap_adjustment", cap_adjustment.is_some(), "always does"),
-            ("mark_ecnth", mark_ecnth.is_some(), "marks up to 0.1"),
-        ];
-        for (setting, _, why) in written.into_iter().filter(|(_, is_written, _)| *is_written) {
-            let rule = format!("{setting} is not for `like = \"linux\"`, which {why}");
-            report.error(&[at, &steps![setting]].concat(), rule, Some("leave it out".to_owned()));
+    let fixed = match queue {
+        Queue::Pie { active_from, derandomize, cap_adjustment, mark_ecnth, conventions, .. }
+            if conventions.like == LikePie::Linux =>
+        {
+            vec![
+                ("active_from", active_from.is_some(), "is always active"),
+                ("derandomize", derandomize.is_some(), "always does"),
+                ("cap_adjustment", cap_adjustment.is_some(), "always does"),
+                ("mark_ecnth", mark_ecnth.is_some(), "marks up to 0.1"),
+            ]
         }
+        Queue::DualPi2 { l4s_range, l4s_packets, time_shift, conventions, .. }
+            if conventions.like == LikeDualPi2::Linux =>
+        {
+            vec![
+                ("l4s_range", l4s_range.is_some(), "has a step"),
+                ("l4s_packets", l4s_packets.is_some(), "marks the last packet too"),
+                ("time_shift", time_shift.is_some(), "serves by turns"),
+            ]
+        }
+        _ => Vec::new(),
+    };
+    for (setting, _, why) in fixed.into_iter().filter(|(_, is_written, _)| *is_written) {
+        let rule = format!("{setting} is not for `like = \"linux\"`, which {why}");
+        report.error(&[at, &steps![setting]].concat(), rule, Some("leave it out".to_owned()));
+    }
+    if let Queue::DualPi2 { conventions, .. } = queue
+        && conventions.like == LikeDualPi2::Rfc9332
+        && conventions.mtu.is_some()
+    {
+        let rule = "mtu is for `like = \"linux\"` alone";
+        report.error(&[at, &steps!["conventions", "mtu"]].concat(), rule, Some("leave it out".to_owned()));
     }
     let Some(early) = queue.early_detection() else { return };
     if early.conventions.idle_color == Some(true) && queue.averaging() != Some(Averaging::Shared) {
