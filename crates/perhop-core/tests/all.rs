@@ -29,6 +29,7 @@ mod meter_bank;
 mod meter_levels;
 mod meters_exact;
 mod multi_field;
+mod ns3;
 mod paired_counter;
 mod pie;
 mod port;

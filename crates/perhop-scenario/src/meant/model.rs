@@ -14,8 +14,8 @@ use perhop_core::meter::{
 };
 use perhop_core::packet::Color;
 use perhop_core::queue::{
-    AckFilter, CobaltParams, CodelParams, DocsisPieParams, DualPi2Params, FqParams, GredParams, LinuxDualPi2Params,
-    LinuxPieParams, PieParams, RedParams, RioParams, Thresholds,
+    AckFilter, CobaltParams, CodelParams, DocsisPieParams, DualPi2Params, FqParams, GredParams,
+    LinuxDualPi2Params, LinuxPieParams, PieParams, RedParams, RioParams, Thresholds,
 };
 use perhop_core::rate_trace::RateTrace;
 use perhop_core::sched::CbqClass;
