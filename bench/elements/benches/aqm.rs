@@ -10,8 +10,8 @@ use perhop_bench_elements::Pkt;
 use perhop_core::packet::{Ecn, FlowId, Meta};
 use perhop_core::queue::{
     Averaging, Cobalt, CobaltParams, Codel, CodelConventions, CodelParams, DelayFrom, DualPi2, DualPi2Params,
-    Fifo, Fq, FqConventions, FqParams, Gred, GredParams, LinuxPie, LinuxPieParams, Pie, PieParams, Queue,
-    Red, RedParams, Rio, RioParams, VirtualQueue,
+    Fifo, Fq, FqConventions, FqParams, Gred, GredParams, LinuxDualPi2, LinuxDualPi2Params, LinuxPie,
+    LinuxPieParams, Pie, PieParams, Queue, Red, RedParams, Rio, RioParams, VirtualQueue,
 };
 use perhop_core::sink::{DropReason, Sink, SiteId};
 use perhop_core::time::{Instant, Span};
