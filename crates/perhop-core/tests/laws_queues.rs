@@ -380,3 +380,16 @@ fn linux_dualpi2(site: SiteId, limit: QueueSize) -> Built {
 
 queue_laws!(dualpi2_of_linux, |site| linux_dualpi2(site, TEN), limit = apart(TEN));
 queue_laws!(dualpi2_of_linux_by_bytes, |site| linux_dualpi2(site, KILOBYTES), limit = apart(KILOBYTES));
+
+fn fq_pie(site: SiteId, params: FqParams, inside: PieParams) -> Built {
+    let inside = PieParams { limit: params.limit_inside(inside.limit), ..inside };
+    let make = move |_| Pie::new(site, inside, aqm::stream());
+    Box::new(Fq::new(site, params, aqm::stream(), make).expect("sound parameters"))
+}
+
+queue_laws!(fq_of_pie, |site| fq_pie(site, FQ, PIE), limit = TEN);
+queue_laws!(
+    fq_of_pies_that_rest,
+    |site| fq_pie(site, FqParams { limit: FOUR, ..FQ }, PieParams { active_from: Some(FOUR), ..PIE }),
+    limit = FOUR
+);

@@ -6,7 +6,7 @@
 //! every program of the RFC, whose text has it both ways.
 //! Units: bytes; the limit in packets or in bytes, the packet on the wire not counted.
 //! Cost: that of the queue inside, a hash, and a step in a ring; where packets are longer than the quantum, one step for each turn
-//! that passes. A batch of drops looks at every queue once.
+//! that passes. A batch of drops, or a deadline, looks at every queue once.
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
@@ -85,6 +85,9 @@ pub struct Fq<P, Q> {
     new: VecDeque<u32>,
     old: VecDeque<u32>,
     total: Backlog,
+    has_deadlines: bool,
+    /// The first of the queues'.
+    deadline: Option<Instant>,
     packets: PhantomData<fn(P)>,
 }
 
@@ -126,7 +129,7 @@ impl<P: Packet, Q: FlowQueue<P>> Fq<P, Q> {
         if drop_batch == 0 {
             return Err(ParamError::new("drop_batch", "must be at least 1"));
         }
-        make(0)?;
+        let has_deadlines = make(0)?.has_deadlines();
         let make = move |number| make(number).unwrap_or_else(|error| unreachable!("one was made: {error}"));
         Ok(Self {
             site,
@@ -139,6 +142,8 @@ impl<P: Packet, Q: FlowQueue<P>> Fq<P, Q> {
             new: VecDeque::new(),
             old: VecDeque::new(),
             total: Backlog::default(),
+            has_deadlines,
+            deadline: None,
             packets: PhantomData,
         })
     }
@@ -202,9 +207,16 @@ impl<P: Packet, Q: FlowQueue<P>> Queue<P> for Fq<P, Q> {
     fn enqueue(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>) {
         let at = self.place(pkt.meta());
         let flow = &mut self.flows[at as usize];
+        // of a queue that was just made deadlines may have passed
+        if self.has_deadlines && flow.queue.next_timeout().is_some_and(|at| at < now) {
+            flow.queue.on_timeout(now, sink);
+        }
         let before = flow.queue.backlog();
         flow.queue.enqueue(now, pkt, sink);
         let after = flow.queue.backlog();
+        if self.has_deadlines {
+            self.deadline = self.deadline.into_iter().chain(flow.queue.next_timeout()).min();
+        }
         //= rfc8290-4.1-new
         if !flow.listed && after.packets > 0 {
             (flow.listed, flow.credit) = (true, self.quantum);
@@ -271,6 +283,28 @@ impl<P: Packet, Q: FlowQueue<P>> Queue<P> for Fq<P, Q> {
 
     fn backlog(&self) -> Backlog {
         self.total
+    }
+
+    fn has_deadlines(&self) -> bool {
+        self.has_deadlines
+    }
+
+    fn next_timeout(&self) -> Option<Instant> {
+        self.deadline
+    }
+
+    fn on_timeout(&mut self, now: Instant, sink: &mut dyn Sink<P>) {
+        if self.deadline.is_none_or(|at| at > now) {
+            return;
+        }
+        for at in 0..self.flows.len() {
+            let queue = &mut self.flows[at].queue;
+            let before = queue.backlog();
+            queue.on_timeout(now, sink);
+            let after = queue.backlog();
+            self.count(before, after);
+        }
+        self.deadline = self.flows.iter().filter_map(|flow| flow.queue.next_timeout()).min();
     }
 }
 

@@ -7,7 +7,7 @@
 
 use super::early::{EarlyState, not_empty, some_bytes, some_time};
 use super::pie::{DelayFrom, after, mark_instead};
-use super::{Backlog, Fifo, Queue};
+use super::{Backlog, Fifo, FlowQueue, Queue};
 use crate::packet::{Meta, Packet};
 use crate::param_error::ParamError;
 use crate::rng::Stream;
@@ -268,6 +268,18 @@ impl<P: Packet> Queue<P> for LinuxPie<P> {
 
     fn early_states(&self) -> Vec<EarlyState> {
         vec![EarlyState { color: None, average: None, probability: self.probability().min(1.0) }]
+    }
+}
+
+impl<P: Packet> FlowQueue<P> for LinuxPie<P> {
+    fn dequeue_beside(&mut self, now: Instant, _others: Option<Bytes>, sink: &mut dyn Sink<P>) -> Option<P> {
+        self.dequeue(now, sink)
+    }
+
+    fn evict(&mut self, _now: Instant, _counts: bool) -> Option<P> {
+        let pkt = self.fifo.pop()?;
+        self.accumulated = 0;
+        Some(pkt)
     }
 }
 

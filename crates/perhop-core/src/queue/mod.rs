@@ -158,7 +158,8 @@ pub trait Queue<P: Packet>: Send {
     }
 }
 
-/// A queue that [`Fq`] may hold, one for each flow. `dequeue` finds nothing only where nothing waits.
+/// A queue that [`Fq`] may hold, one for each flow. `dequeue` finds nothing only where nothing waits, and a deadline changes only when
+/// a packet comes or when it has come itself.
 pub trait FlowQueue<P: Packet>: Queue<P> {
     /// [`Queue::dequeue`] of one queue among others; with `others`, bytes that wait in those, its policy judges all by what waits
     /// in all: it need not begin anew because nothing waits in this one.

@@ -9,7 +9,7 @@
 //! Cost: that of a FIFO, some comparisons and a conversion for each packet, a draw for each drop; an update for each `t_update`.
 
 use super::early::{EarlyState, not_empty, some_bytes, some_time, within_one};
-use super::{Backlog, Fifo, Queue, float, mark};
+use super::{Backlog, Fifo, FlowQueue, Queue, float, mark};
 use crate::packet::{Ecn, Meta, Packet};
 use crate::param_error::ParamError;
 use crate::rng::{Chance, Stream};
@@ -268,6 +268,21 @@ impl<P: Packet> Queue<P> for Pie<P> {
 
     fn early_states(&self) -> Vec<EarlyState> {
         vec![EarlyState { color: None, average: None, probability: self.probability }]
+    }
+}
+
+impl<P: Packet> FlowQueue<P> for Pie<P> {
+    fn dequeue_beside(&mut self, now: Instant, _others: Option<Bytes>, sink: &mut dyn Sink<P>) -> Option<P> {
+        self.dequeue(now, sink)
+    }
+
+    fn evict(&mut self, _now: Instant, _counts: bool) -> Option<P> {
+        let pkt = self.fifo.pop()?;
+        self.accumulated = 0.0;
+        if self.fifo.backlog().packets == 0 {
+            self.current = 0.0;
+        }
+        Some(pkt)
     }
 }
 

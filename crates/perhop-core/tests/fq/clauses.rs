@@ -2,7 +2,8 @@
 
 use perhop_core::packet::{Dir, Ecn, Packet};
 use perhop_core::queue::{
-    Cobalt, CobaltParams, Codel, CodelParams, Fifo, Fq, FqConventions, FqParams, Queue,
+    Cobalt, CobaltParams, Codel, CodelParams, DelayFrom, Fifo, Fq, FqConventions, FqParams, Pie, PieParams,
+    Queue,
 };
 use perhop_core::rng::Stream;
 use perhop_core::sink::{DropReason, SiteId};
@@ -308,6 +309,8 @@ fn agree(mut fq: impl Queue<TestPacket>, mut alone: impl Queue<TestPacket>) {
     for step in 0..40_000 {
         now += draws.below(200_000);
         let at = Instant::from_nanos(now);
+        fq.on_timeout(at, &mut heard);
+        alone.on_timeout(at, &mut expected);
         if draws.below(100) < [45, 60, 30, 55][step as usize / 2000 % 4] {
             let ecn = if draws.below(2) == 0 { Ecn::Ect0 } else { Ecn::NotEct };
             let pkt = TestPacket::data(step).len(1 + draws.below(1500)).ecn(ecn);
@@ -342,6 +345,24 @@ fn a_flow_alone_is_served_as_by_its_queue() {
     };
     let cobalt = move || Cobalt::new(SiteId(3), inside, stream(5)).expect("sound parameters");
     agree(fq_of(PARAMS, cobalt), cobalt());
+    let inside = PieParams {
+        limit: UNLIMITED,
+        target: Span::from_millis(1),
+        t_update: Span::from_millis(1),
+        max_burst: Span::from_millis(10),
+        alpha: 0.125,
+        beta: 1.25,
+        delay_from: DelayFrom::Timestamps,
+        active_from: None,
+        derandomize: true,
+        cap_adjustment: true,
+        byte_mode: false,
+        ecn: true,
+        mark_ecnth: 0.1,
+        mean_packet: Bytes(1000),
+    };
+    let pie = move || Pie::new(SiteId(3), inside, stream(5)).expect("sound parameters");
+    agree(fq_of(PARAMS, pie), pie());
 }
 
 /// What is dropped of a flow for the limit of all raises BLUE's probability, though the flow has no limit of its own.

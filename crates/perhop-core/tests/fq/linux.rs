@@ -47,7 +47,7 @@ fn recordings() -> [Recording; 4] {
     ]
 }
 
-fn ecn(code: &str) -> Ecn {
+pub(super) fn ecn(code: &str) -> Ecn {
     match code {
         "0" => Ecn::NotEct,
         "1" => Ecn::Ect1,

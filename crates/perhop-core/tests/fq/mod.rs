@@ -2,6 +2,7 @@
 
 mod clauses;
 mod linux;
+mod linux_pie;
 mod model;
 
 use perhop_core::queue::{Codel, CodelConventions, CodelParams, FlowQueue, Fq, FqConventions, FqParams};

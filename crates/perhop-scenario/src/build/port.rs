@@ -12,7 +12,7 @@ use perhop_core::param_error::ParamError;
 use perhop_core::port::{Class, Port};
 use perhop_core::queue::{
     AnyQueue, Cobalt, CobaltParams, Codel, CodelParams, DocsisPie, DualPi2, Fifo, Fq, FqParams, Gred,
-    LinuxDualPi2, LinuxPie, Pie, Red, Rio,
+    LinuxDualPi2, LinuxPie, LinuxPieParams, Pie, PieParams, Red, Rio,
 };
 use perhop_core::rng::Stream;
 use perhop_core::sched::{Cbq, Drr, PairedCounter, Scheduler, StrictPriority, Wfq, Wrr};
@@ -110,6 +110,11 @@ fn flow_queue<P: Packet>(
 ) -> Result<AnyQueue<P>, ParamError> {
     let limit = params.limit_inside(inside.limit());
     let draws = stream.clone();
+    let own_draws = move |number: u32| {
+        let mut stream = draws.clone();
+        stream.turn_to(number.into());
+        stream
+    };
     Ok(match inside {
         model::Queue::Fifo { ack_filter, .. } => {
             let ack_filter = *ack_filter;
@@ -122,11 +127,17 @@ fn flow_queue<P: Packet>(
         }
         model::Queue::Cobalt(own) => {
             let own = CobaltParams { limit, ..*own };
-            let make = move |number: u32| {
-                let mut stream = draws.clone();
-                stream.turn_to(number.into());
-                Cobalt::new(site, own, stream)
-            };
+            let make = move |number| Cobalt::new(site, own, own_draws(number));
+            Box::new(Fq::new(site, params, stream, make)?).into()
+        }
+        model::Queue::Pie(own) => {
+            let own = PieParams { limit, ..*own };
+            let make = move |number| Pie::new(site, own, own_draws(number));
+            Box::new(Fq::new(site, params, stream, make)?).into()
+        }
+        model::Queue::LinuxPie(own) => {
+            let own = LinuxPieParams { limit, ..*own };
+            let make = move |number| LinuxPie::new(site, own, own_draws(number));
             Box::new(Fq::new(site, params, stream, make)?).into()
         }
         _ => unreachable!("the check lets no other queue be that of a flow"),

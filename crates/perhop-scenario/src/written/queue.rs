@@ -239,7 +239,7 @@ queues! {
             #[serde(default = "defaults::fq_drop_batch")]
             #[schemars(range(min = 1))]
             drop_batch: u32,
-            /// The queue of each flow, `fifo`, `codel` or `cobalt`. Its `limit` is that of one flow, and without it that of all.
+            /// The queue of each flow, `fifo`, `codel`, `cobalt` or `pie`. Its `limit` is that of one flow, and without it that of all.
             #[serde(default = "queue_of_a_flow")]
             queue: Box<Self>,
             /// What is done otherwise than in the RFC.
@@ -427,16 +427,18 @@ impl Queue {
 
     /// Most that may wait, to be changed, of a queue that can be that of one flow; `None` of another.
     pub(crate) const fn limit_of_a_flow(&mut self) -> Option<&mut Limit> {
-        if let Self::Fifo { limit, .. } | Self::Codel { limit, .. } | Self::Cobalt { limit, .. } = self {
-            Some(limit)
-        } else {
-            None
+        match self {
+            Self::Fifo { limit, .. }
+            | Self::Codel { limit, .. }
+            | Self::Cobalt { limit, .. }
+            | Self::Pie { limit, .. } => Some(limit),
+            _ => None,
         }
     }
 
     /// Whether it can be the queue of one flow.
     pub(crate) const fn fits_a_flow(&self) -> bool {
-        matches!(self, Self::Fifo { .. } | Self::Codel { .. } | Self::Cobalt { .. })
+        matches!(self, Self::Fifo { .. } | Self::Codel { .. } | Self::Cobalt { .. } | Self::Pie { .. })
     }
 
     /// The colours of marks, where it looks at them.

@@ -70,7 +70,7 @@ fn of_flows(queue: &Queue, packet_size: Option<Size>, at: &[Step], report: &mut 
         let at = [&at[..], &steps!["kind"]].concat();
         let kind = report.tree.text(&at).unwrap_or_default();
         let rule = format!("`{kind}` cannot be the queue of a flow");
-        report.error(&at, rule, Some("write `fifo`, `codel` or `cobalt`".to_owned()));
+        report.error(&at, rule, Some("write `fifo`, `codel`, `cobalt` or `pie`".to_owned()));
         return false;
     }
     self::queue(inside, packet_size, &at, report)
