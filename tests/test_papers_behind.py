@@ -11,9 +11,9 @@ import pytest
 from perhop import Scenario
 from perhop.experiment.campaign import plan as planned
 from perhop.papers.behind import runs_behind
-from perhop.papers.papagiannaki.plan import make_plan
+from perhop.papers.of_folder import own_study
 
-PLAN = make_plan()
+PLAN = own_study("papagiannaki").plan(False)
 BEHIND = runs_behind(PLAN)
 ROOT = Path(__file__).parents[1]
 

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from perhop.papers.cell_fit import CellFit
 from perhop.papers.error import PackError
 from perhop.papers.fit import BASE, Parameter, fit_section
-from perhop.papers.pack import load_pack
-from perhop.papers.papagiannaki.fit import CellFit, load_fit, refitted
+from perhop.papers.folder import load
+from perhop.papers.pack import pack_dir
 from perhop.papers.readings import Reading
+from perhop.papers.refit import voting
 from perhop.report.study import Table
 
+STUDY = load(pack_dir("papagiannaki"), "papagiannaki")
 OWN = {"other": Parameter({"3 kB": ["a=3kB"]}, "3 kB")}
 FIT = CellFit(
     parameters={
         "depth": Parameter({"1 kB": ["a=1kB", "b=2kB"], "2 kB": ["a=2kB"]}, "1 kB", under=OWN),
         "share": Parameter({"0.5": ["c=0.5"]}, "0.5"),
     },
+    called="{A}",
     treatments=["x"],
-    seen={"slow": ["y"]},
     error={"fast": 0.1, "slow": 0.5},
     seeds=5,
     near=1.5,
@@ -54,8 +58,6 @@ def test_what_is_fitted_counts_apart_from_the_rest() -> None:
     assert FIT.rms(OFF) == pytest.approx(math.sqrt(12.5))
     assert FIT.rms(OFF, fitted=False) == 1.0
     assert math.isnan(FIT.rms({("fast", "r", "x"): 3.0}, fitted=False))
-    # what was seen before is no part of the fit, and still in sample
-    assert FIT.in_sample == {("fast", "x"), ("slow", "x"), ("slow", "y")}
 
 
 def test_a_reading_fits_up_to_so_many_times_the_least_error() -> None:
@@ -63,10 +65,9 @@ def test_a_reading_fits_up_to_so_many_times_the_least_error() -> None:
 
 
 def test_only_readings_that_fit_vote_each_at_its_own_point(tmp_path: Path) -> None:
-    pack = load_pack("papagiannaki")
-    (tmp_path / "calibration.toml").write_bytes(pack.scenario("calibration.toml"))
-    own = replace(pack, folder=tmp_path)
-    start = {id_: load_fit(own).under(id_).before for id_ in ("good", "window", "bad")}
+    own = replace(STUDY, folder=tmp_path)
+    assert own.fit is not None
+    start = {id_: own.fit.under(id_).before for id_ in ("good", "window", "bad")}
     record = {
         BASE: {"error": 2.0, "fits": True},
         "good": {"chosen": {**start["good"], "delay of a hop": "48 ms"}, "error": 2.5, "fits": True},
@@ -77,29 +78,51 @@ def test_only_readings_that_fit_vote_each_at_its_own_point(tmp_path: Path) -> No
         json.dumps({"command": "c", "fitted": [], "fits": record, "points": []})
     )
     listed = [Reading("long", "m", ("run.duration=9s",)), *(Reading(id_, "m", ("x=1",)) for id_ in start)]
-    voting, left_out = refitted(own, listed)
-    assert [one.id for one in voting] == ["long", "good", "window"]
-    assert voting[0] == listed[0]
-    assert voting[1].settings[:3] == ("x=1", "link.e[0]-x.delay=48ms", "link.e[1..3]-x.delay=48ms")
-    assert "link.e[0]-x.delay=67ms" in voting[2].settings  # a level that this reading alone has
-    assert "delay of a hop 48 ms" in voting[1].meaning
+    votes, left_out = voting(replace(own, readings=tuple(listed)))
+    assert [one.id for one in votes] == ["long", "good", "window"]
+    assert votes[0] == listed[0]
+    assert votes[1].settings[:3] == ("x=1", "link.e[0]-x.delay=48ms", "link.e[1..3]-x.delay=48ms")
+    assert "link.e[0]-x.delay=67ms" in votes[2].settings  # a level that this reading alone has
+    assert "delay of a hop 48 ms" in votes[1].meaning
     assert left_out == (
         "reading bad: does not fit the paper's own cells (4.0 against 2.0 standard errors), so that it does "
         "not vote",
     )
     with pytest.raises(PackError, match=r"calibration\.json: .*'new'"):
-        refitted(own, [Reading("new", "m", ("x=1",))])
+        voting(replace(own, readings=(Reading("new", "m", ("x=1",)),)))
 
 
-@pytest.mark.parametrize(("lacks", "told"), [("[search.seen]", "search.seen"), ("seeds", "search.seeds")])
-def test_a_calibration_without_a_part_is_refused(tmp_path: Path, lacks: str, told: str) -> None:
-    pack = load_pack("papagiannaki")
-    text = pack.scenario("calibration.toml").decode()
-    (tmp_path / "calibration.toml").write_text(text)
-    assert load_fit(replace(pack, folder=tmp_path)) == load_fit(pack)
-    (tmp_path / "calibration.toml").write_text(text.replace(lacks, lacks.replace("see", "xee"), 1))
-    with pytest.raises(PackError, match=rf"calibration\.toml: .*'{told}'"):
-        load_fit(replace(pack, folder=tmp_path))
+@pytest.mark.parametrize(
+    ("text", "instead", "told"),
+    [
+        ("seeds = 5", "seed = 5", "has no 'search.seeds'"),
+        ("[search.error]", "[search.errors]", "has no 'search.error'"),
+        ('"bpp", ', '"bpx", ', "search: 'there is no treatment bpx'"),
+        ("premium = 0.015", "best_effort = 0.015", "search: 'nothing is printed of best_effort'"),
+    ],
+)
+def test_a_calibration_that_does_not_fit_is_refused(
+    text: str, instead: str, told: str, tmp_path: Path
+) -> None:
+    shutil.copytree(STUDY.folder, tmp_path / "p")
+    path = tmp_path / "p" / "calibration.toml"
+    whole = path.read_text()
+    assert text in whole
+    path.write_text(whole.replace(text, instead, 1))
+    with pytest.raises(PackError, match=rf"calibration\.toml: .*{told}"):
+        load(tmp_path / "p")
+
+
+def test_a_fit_needs_a_factorial(tmp_path: Path) -> None:
+    folder = tmp_path / "laatu"
+    shutil.copytree(pack_dir("laatu"), folder)
+    (folder / "calibration.toml").write_bytes((STUDY.folder / "calibration.toml").read_bytes())
+    text = (folder / "study.toml").read_text()
+    (folder / "study.toml").write_text(
+        text.replace("replications = 20", "replications = 20\nrefit = true", 1)
+    )
+    with pytest.raises(PackError, match=r"claims have no \[factorial\]"):
+        load(folder)
 
 
 def test_the_section_says_what_was_tried_of_each_parameter() -> None:

@@ -327,6 +327,7 @@ def test_the_schema_knows_every_key() -> None:
         "Citation",
     } <= schema["$defs"].keys()
     assert set(schema["$defs"]["StudyFile"]["properties"]) == {
+        *("under", "refit", "rows_of", "told", "holds_on"),
         *("title", "question", "about", "claims", "replications", "quick"),
         *("beyond", "row", "by_row", "section", "draw"),
         *("figure", "assumption", "finding", "labels", "citation"),

@@ -113,7 +113,7 @@ def test_a_damaged_record_is_told(tmp_path: Path) -> None:
         ("laatu", "beyond/constant", "beyond/none", "4:32", "beyond/none.toml: No such file or directory"),
         ("laatu", 'id = "L2"', 'id = "L1"', "92:6", "a second claim is called `L1`"),
         ("laatu", 'ours = "half"', "ours = 0.5", "113:8", "must be a string that is not empty, not a number"),
-        ("papagiannaki", '{ C = "r" }\nbelow', '{ C = "x" }\nbelow', "33:16", "`C` has no level `x`"),
+        ("papagiannaki", '{ C = "r" }\nbelow', '{ C = "x" }\nbelow', "74:16", "`C` has no value `x`"),
     ],
 )
 def test_a_mistake_in_claims_is_told_with_its_place_before_anything_runs(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -17,47 +18,42 @@ from perhop import Scenario
 from perhop.cli.exit import ExitCode
 from perhop.experiment.definition import Campaign
 from perhop.experiment.store import Store
-from perhop.judge.measured import Measurements
-from perhop.judge.verdict import MIN_REPLICATIONS, Verdict, compound
+from perhop.judge.campaign import JudgedClaim, judge_all
+from perhop.judge.cells import Cells
+from perhop.judge.measured import Floats, Measurements
+from perhop.judge.verdict import MIN_REPLICATIONS, Verdict
 from perhop.papers.behind import runs_behind
-from perhop.papers.document import judge_of
 from perhop.papers.fit import BASE, Parameter, Point, Search, read_record
-from perhop.papers.pack import load_pack
-from perhop.papers.papagiannaki.calibrate import best_point, calibrate, search_twice
-from perhop.papers.papagiannaki.cells import (
-    CONGESTION,
-    EVERYWHERE,
-    KEPT,
-    LAYOUT,
-    MARKINGS,
-    printed_cells,
-    replications,
-)
-from perhop.papers.papagiannaki.document import reduce
-from perhop.papers.papagiannaki.factorial import Cells, FactorialCells, at, effect
-from perhop.papers.papagiannaki.fit import load_fit
-from perhop.papers.papagiannaki.plan import READ_S, claims_about, make_plan
-from perhop.papers.papagiannaki.predicates import PREDICATES
-from perhop.papers.papagiannaki.printed import false_statements, implied_errors
-from perhop.papers.papagiannaki.study import STUDY
+from perhop.papers.folder import load
+from perhop.papers.folder_page import Reproduced
+from perhop.papers.of_folder import study_of
+from perhop.papers.pack import pack_dir
 from perhop.papers.plan import Plan
-from perhop.papers.readings import Reading, load_readings
+from perhop.papers.readings import Reading
+from perhop.papers.refit import best_point, calibrate, search_twice
 from perhop.papers.reproduce import run_campaigns
 
-PACK = load_pack("papagiannaki")
-PRINTED = printed_cells(PACK)
-CLAIMS = {claim.id: claim for claim in PACK.claims}
+FOLDER = load(pack_dir("papagiannaki"), "papagiannaki")
+STUDY = study_of(FOLDER)
+CODE: Any = FOLDER.code
+(ABOUT,) = FOLDER.about
+CLAIMS = {claim.id: claim for claim in FOLDER.claims}
+assert ABOUT.subject.factorial is not None
+LAYOUT = ABOUT.subject.factorial
+assert FOLDER.fit is not None
+FIT = FOLDER.fit
+CONGESTION, MARKINGS, EVERYWHERE = CODE.CONGESTION, CODE.MARKINGS, "everywhere"
+CELLS = LAYOUT.printed(lambda response, at: ABOUT.subject.reference("printed", response, at, None))
+PRINTED: Mapping[str, Floats] = {name: CELLS[name].values[..., 0] for name in CODE.CLASSES}
 
 ARMS = ("copy", "network 3", "1 lost", "2 lost", "3 lost")
 
 #: middles of what Tables 6 and 7 print without an alpha mark
 PRINTED_EFFECTS = {
     response: tuple(
-        (row.number("ci90_low") + row.number("ci90_high")) / 2
-        for row in PACK.table("effects")
-        if row["response"] == response
-        and row["ci90_low"]
-        and row.number("ci90_low") * row.number("ci90_high") > 0.0
+        sum(CODE.ends(row)) / 2
+        for row in CODE.printed("effects", response)[1:]
+        if np.prod(CODE.ends(row)) > 0.0
     )
     for response in ("premium", "assured")
 }
@@ -93,40 +89,67 @@ HOLD = {
 
 @cache
 def plan() -> Plan:
-    return make_plan()
+    return STUDY.plan(False)
 
 
-def scalars(cells: Cells, n: int = MIN_REPLICATIONS, spread: float = 0.002) -> pl.DataFrame:
+def cell(values: Floats, marking: str, c: str) -> float:
+    place = (own.index(level) for own, level in zip(LAYOUT.levels, (*marking, c), strict=True))
+    return float(values[tuple(place)])
+
+
+def scalars(cells: Mapping[str, Floats], n: int = MIN_REPLICATIONS, spread: float = 0.002) -> pl.DataFrame:
     """Make what a campaign would measure, were these its means; arms give what p-a-b gives."""
     noise, rows = np.random.default_rng(1), []
     for replication in range(n):
         for arm, markings in ((EVERYWHERE, MARKINGS), *((arm, ("pab",)) for arm in ARMS)):
             for marking in markings:
                 for c in CONGESTION:
-                    own = {name: at([cells], name, marking, c) for name in cells.values}
+                    own = {name: cell(values, marking, c) for name, values in cells.items()}
                     own["best_effort"] = 0.2
                     own["assured_retransmissions"] = 900.0 + 9.0 * (marking[2] == "a")
-                    own["premium_syn_timeouts"] = 0.0
+                    own["premium_syn_timeouts"] = own["assured_syn_timeouts"] = 0.0
                     own["premium"] -= 0.01 * int(arm[0]) if arm.endswith("lost") else 0.0
                     rows += [
-                        (arm, *marking, replication, name, c, value + noise.normal(0.0, spread))
+                        (
+                            "",
+                            f"{arm} {marking}",
+                            arm,
+                            *marking,
+                            replication,
+                            name,
+                            c,
+                            value + noise.normal(0.0, spread),
+                        )
                         for name, value in own.items()
                     ]
-    columns = ["arm", "P", "A", "B", "replication", "response", "congestion", "value"]
+    columns = ["key", "treatment", "arm", "P", "A", "B", "replication", "response", "C", "value"]
     return pl.DataFrame(rows, columns, orient="row")
 
 
-judge = judge_of(PACK.written, claims_about(PACK), PREDICATES)
+def measured(frame: pl.DataFrame) -> Cells:
+    found = ABOUT.measured([Measurements(frame)])
+    assert isinstance(found, Cells)
+    return found
+
+
+def judged(frame: pl.DataFrame, *ids: str) -> dict[str, JudgedClaim]:
+    some = replace(ABOUT.claims, claims=tuple(CLAIMS[id_] for id_ in ids))
+    return {one.claim.id: one for one in judge_all(ABOUT.checked._replace(claims=some), measured(frame))}
 
 
 def verdicts(frame: pl.DataFrame, *ids: str) -> dict[str, Verdict]:
-    m = FactorialCells(replications(frame), PRINTED, kept=KEPT)
-    return {id_: compound(part.verdict for part in judge(m, CLAIMS[id_])) for id_ in ids}
+    return {id_: one.verdict for id_, one in judged(frame, *ids).items()}
 
 
-def turned(axis: int, order: tuple[int, int, int]) -> Cells:
+def turned(axis: int, order: tuple[int, int, int]) -> dict[str, Floats]:
     """Give the printed tables with the levels of a factor exchanged."""
-    return Cells(LAYOUT, {name: np.take(values, order, axis) for name, values in PRINTED.values.items()})
+    return {name: np.take(values, order, axis) for name, values in PRINTED.items()}
+
+
+@cache
+def once() -> pl.DataFrame:
+    """Give the printed tables as one replication."""
+    return scalars(PRINTED, 1, 0.0)
 
 
 # the printed tables
@@ -134,7 +157,7 @@ def turned(axis: int, order: tuple[int, int, int]) -> Cells:
 
 @pytest.mark.parametrize("id_", HOLD)
 def test_a_claim_holds_on_the_printed_tables(id_: str) -> None:
-    parts = judge(FactorialCells([PRINTED], PRINTED, kept=KEPT), CLAIMS[id_])
+    parts = judged(once(), id_)[id_].parts
     found = [part.printed for part in parts]
     error = {**dict.fromkeys(("P1", "P2", "P8"), 0.006), **dict.fromkeys(("P28", "P29"), 0.0021)}
     assert found == pytest.approx(HOLD[id_], abs=error.get(id_, 6e-5))
@@ -147,41 +170,55 @@ def test_the_other_claims_cannot_be_judged_on_the_printed_tables() -> None:
     others = set(CLAIMS) - set(HOLD)
     assert others == {"P14", "P16", "P17", "P25", "P26", "P27", "P30"}
     for id_ in others:
-        parts = judge(FactorialCells([PRINTED], PRINTED, kept=KEPT), CLAIMS[id_])
+        parts = judged(once(), id_)[id_].parts
         assert [part.printed for part in parts] == [None] * len(parts)
 
 
 def test_the_effects_of_the_printed_tables_are_the_printed_effects() -> None:
-    for row in PACK.table("effects"):
-        if row["level"]:
+    for response, cube in CELLS.items():
+        for row in CODE.printed("effects", response)[1:]:
             levels = dict(zip(row["component"], row["level"], strict=True))
-            assert effect([PRINTED], row["response"], levels) == pytest.approx(
-                row.number("effect"), abs=0.0021
-            )
+            assert cube.effect_of(levels) == pytest.approx(float(row["effect"]), abs=0.0021)
+
+
+def test_table_8_repeats_cells_of_table_4() -> None:
+    with (FOLDER.folder / "published" / "table8.csv").open(encoding="utf-8") as file:
+        rows = [*csv.DictReader(file)]
+    assert len(rows) == 6
+    for row in rows:
+        assert float(row["assured_mbps"]) == cell(PRINTED["assured"], row["strategy"], row["C"])
+
+
+def outcome(cells: Mapping[str, Floats]) -> Reproduced:
+    """Give an outcome of runs as printed, and of these printed tables."""
+    m = replace(
+        measured(once()), printed=lambda name, at: cell(cells[name], at["P"] + at["A"] + at["B"], at["C"])
+    )
+    return Reproduced(document={}, measured={"campaign.toml": m}, read={}, shown={"campaign.toml": m})
 
 
 def test_what_is_false_on_the_papers_own_tables() -> None:
-    texts = [text for _, text in false_statements(PACK, PRINTED)]
-    assert "p 0.903, a 0.931, b 0.880 in all" in texts[0]
-    assert "Assured ACKs are best" in texts[0]
-    assert "p 0.900, a 0.904, b 0.763, each ± 0.012" in texts[1]
-    assert "Assured ACKs are best, and Assured ones give +0.004" in texts[1]
-    assert "± 0.0068, hold 0" in texts[3]
-    assert "3 of 6" in texts[2]
-    assert "0.43 to 0.58" in texts[4]
-    assert "22.9%" in texts[5]
-    assert "37.05" in texts[6]
+    found = CODE.tables(outcome(PRINTED))
+    assert found["over_p"] == "p 0.903, a 0.931, b 0.880"
+    assert (found["best"], found["best_at_r"]) == ("Assured", "Assured")
+    assert (found["at_r"], f"{found['margin']:.3f}") == ("p 0.900, a 0.904, b 0.763", "0.012")
+    assert f"{found['gain']:+.3f}" == "+0.004"
+    assert (f"{found['half']:.4f}", found["hold"]) == ("0.0068", "hold 0")
+    assert (found["lose"], found["losses"].count("against")) == (3, 3)
+    assert (f"{found['least']:.2f}", f"{found['most']:.2f}") == ("0.43", "0.58")
+    assert f"{found['twenty']:.1%}" == "22.9%"
+    assert f"{found['pairs']:.2f}" == "37.05"
 
 
 def test_which_marks_are_best_is_read_off_the_tables() -> None:
     """With the levels of P in another order the same statements name another mark."""
-    texts = [text for _, text in false_statements(PACK, turned(0, (1, 0, 2)))]
-    assert "Premium ACKs are best" in texts[0]
-    assert "Premium ACKs are best, and Assured ones give -0.004" in texts[1]
+    found = CODE.tables(outcome(turned(0, (1, 0, 2))))
+    assert (found["best"], found["best_at_r"]) == ("Premium", "Premium")
+    assert f"{found['gain']:+.3f}" == "-0.004"
 
 
 def test_each_printed_interval_implies_an_error() -> None:
-    _, text = implied_errors(PACK)
+    text = CODE.implied(outcome(PRINTED))
     assert "premium C/P: ± 0.0048, so s = 0.032" in text
     assert "premium A/B: ± 0.0533, so s = 0.357" in text
 
@@ -220,47 +257,47 @@ def test_outliers_of_one_marking_and_a_starved_class_are_told() -> None:
     noise = pl.Series(np.random.default_rng(4).normal(0.0, 0.2, frame.height))
     bursts = frame.with_columns(value=pl.col("value") + pl.when(one).then(noise).otherwise(0.0))
     assert verdicts(bursts, "P27") == {"P27": Verdict.CONTRADICTED}
-    cell = (pl.col("P") == "p") & (pl.col("congestion") == "f") & (pl.col("response") == "best_effort")
+    cell = (pl.col("P") == "p") & (pl.col("C") == "f") & (pl.col("response") == "best_effort")
     starved = frame.with_columns(value=pl.when(cell).then(0.01).otherwise(pl.col("value")))
     assert verdicts(starved, "P30") == {"P30": Verdict.CONTRADICTED}
 
 
 def test_claims_about_variation_can_fail() -> None:
-    flat = {name: np.full_like(values, 0.8) for name, values in PRINTED.values.items()}
-    found = verdicts(scalars(Cells(LAYOUT, flat)), "P13", "P15", "P22")
+    flat = {name: np.full_like(values, 0.8) for name, values in PRINTED.items()}
+    found = verdicts(scalars(flat), "P13", "P15", "P22")
     assert found.pop("P13") is Verdict.INCONCLUSIVE  # near the best, but not better than b-b-b
     assert found.pop("P22") is Verdict.INCONCLUSIVE
     assert set(found.values()) == {Verdict.CONTRADICTED}
     # only all four together matter
     latin = 0.8 + 0.05 * (np.indices((3, 3, 3, 3)).sum(axis=0) % 3)
-    found = verdicts(scalars(Cells(LAYOUT, dict.fromkeys(flat, latin))), "P1", "P8")
+    found = verdicts(scalars(dict.fromkeys(flat, latin)), "P1", "P8")
     assert set(found.values()) == {Verdict.CONTRADICTED}
     # marks of Assured's ACKs do to Premium what Premium's do, and Assured is moved as little as Premium
-    swapped = {name: PRINTED.values["premium"].swapaxes(0, 1) for name in PRINTED.values}
-    found = verdicts(scalars(Cells(LAYOUT, swapped)), "P2", "P22")
+    swapped = {name: PRINTED["premium"].swapaxes(0, 1) for name in PRINTED}
+    found = verdicts(scalars(swapped), "P2", "P22")
     assert found == {"P2": Verdict.CONTRADICTED, "P22": Verdict.INCONCLUSIVE}
 
 
 @pytest.mark.parametrize(("factor", "contradicted"), [(0.5, ("P13", "P23")), (2.0, ("P24",))])
 def test_claims_about_the_best_marking_can_fail(factor: float, contradicted: tuple[str, ...]) -> None:
     """p-a-b half as good as printed, or twice as good: the best for both classes everywhere."""
-    changed = {name: values.copy() for name, values in PRINTED.values.items()}
+    changed = {name: values.copy() for name, values in PRINTED.items()}
     for values in changed.values():
         values[0, 1, 2] *= factor
-    found = verdicts(scalars(Cells(LAYOUT, changed), spread=1e-9), *contradicted)
+    found = verdicts(scalars(changed, spread=1e-9), *contradicted)
     assert found == dict.fromkeys(contradicted, Verdict.CONTRADICTED)
 
 
 def test_the_ranges_of_both_classes_are_what_the_claim_says_of_the_printed_tables() -> None:
     ranges = []
     for name in ("assured", "premium"):
-        means = PRINTED.values[name].mean(axis=(0, 1, 2))
+        means = PRINTED[name].mean(axis=(0, 1, 2))
         ranges.append((means.max() - means.min()) / means.mean())
     assert f"{ranges[0]:.0%} against {ranges[1]:.0%}" == "44% against 9%"
     assert "range" in CLAIMS["P22"].ours
     assert "44 against 9 %" in CLAIMS["P22"].ours
     # and Premium's least is not where the forward path is congested
-    assert CONGESTION[int(PRINTED.values["premium"].mean(axis=(0, 1, 2)).argmin())] == "r"
+    assert CONGESTION[int(PRINTED["premium"].mean(axis=(0, 1, 2)).argmin())] == "r"
 
 
 def test_claims_about_arms_residuals_and_retransmissions_can_fail() -> None:
@@ -280,16 +317,17 @@ def test_few_replications_judge_nothing() -> None:
 
 
 def test_a_missing_cell_is_told() -> None:
-    frame = scalars(PRINTED).filter(~((pl.col("P") == "b") & (pl.col("congestion") == "t")))
-    with pytest.raises(KeyError, match="premium"):
-        replications(frame)
+    frame = scalars(PRINTED).filter(~((pl.col("P") == "b") & (pl.col("C") == "t")))
+    found = judged(frame, "P1", "P3")
+    assert {one.verdict for one in found.values()} == {Verdict.NOT_JUDGED}
+    assert all((part.reason or "").startswith("not measured") for one in found.values() for part in one.parts)
 
 
 # the document and the page
 
 
 def test_the_document_and_the_page() -> None:
-    short = make_plan(quick=True)
+    short = STUDY.plan(quick=True)
     done = STUDY.reduce(
         short, short.results([scalars(PRINTED)], []), "perhop reproduce papagiannaki --quick", 1
     )
@@ -308,8 +346,8 @@ def test_the_document_and_the_page() -> None:
         "perhop run papers/papagiannaki/y.toml -s run.duration=100s",
         '<a href="#runs-1">as fitted</a>',
         "Figure 7",
-        "Figure 2 and 3",
-        "Figure 6",
+        "Figures 2, 3 and 4: Premium: normal Q-Q",
+        "Figures 5 and 6: Assured: residuals",
         "Section 7: p-a-b outperforms b-b-b",
         "What a marking loses",
         "sends again",
@@ -332,7 +370,7 @@ def test_lost_syns_are_told_as_they_were_counted(timeouts: float) -> None:
 def test_every_claim_is_judged_under_every_reading() -> None:
     found = plan()
     frames = [scalars(PRINTED), *(scalars(turned(3, (1, 0, 2))) for _ in found.read)]
-    done = reduce(found, found.results(frames, []), "perhop reproduce papagiannaki", 1)
+    done = STUDY.reduce(found, found.results(frames, []), "perhop reproduce papagiannaki", 1)
     claims = {claim["id"]: claim for claim in done.document["claims"]}
     assert claims["P3"]["verdict"] == "inconclusive"
     assert claims["P3"]["decided_by"] == [reading.id for reading, _ in found.read]
@@ -371,15 +409,15 @@ def test_the_treatments_mark_what_they_say() -> None:
 
 
 def test_every_reading_and_every_level_of_the_calibration_is_a_valid_scenario() -> None:
-    found, fit = plan(), load_fit(PACK)
+    found = plan()
     keys = {one.scenario.key().treatment for one in found.campaigns}
     assert len(keys) == len(found.campaigns) == 1 + len(found.read)
     for reading, (one,) in found.read:
         assert one.scenario.check() == [], reading.id
-        assert one.scenario.describe().run.duration_s == READ_S
+        assert one.scenario.describe().run.duration_s == 260.0
     base = found.campaigns[0].scenario
-    for reading in load_readings(PACK):
-        own = fit.under(reading.id)
+    for reading in FOLDER.readings:
+        own = FIT.under(reading.id)
         there = base.override(*reading.settings_of(base.source), *own.settings(own.before))
         for parameter in own.parameters.values():
             for settings in parameter.levels.values():
@@ -396,16 +434,16 @@ def resolved_conditioners(scenario: Scenario) -> dict[str, Any]:
 
 
 def record() -> dict[str, Any]:
-    return read_record(PACK)
+    return read_record(FOLDER.pack)
 
 
 def test_the_scenario_is_what_was_fitted_and_readings_that_fit_are_run_where_they_were() -> None:
-    readings, fit, found = record()["fits"], load_fit(PACK), plan()
+    readings, fit, found = record()["fits"], FIT, plan()
     base = found.campaigns[0].scenario
     assert record()["best"] == BASE
     assert base.override(*fit.settings(readings[BASE]["chosen"])).key() == base.key()
     # the fit has runs of one duration, so that another duration is no reading of it
-    assert [*readings] == [BASE, *(one.id for one in load_readings(PACK) if one.id != "240 s")]
+    assert [*readings] == [BASE, *(one.id for one in FOLDER.readings if one.id != "240 s")]
     voting = ["240 s", *(id_ for id_, one in readings.items() if one["fits"] and id_ != BASE)]
     assert [one.id for one, _ in found.read] == voting
     assert len(found.left_out) == len(readings) - len(voting)
@@ -415,7 +453,7 @@ def test_the_scenario_is_what_was_fitted_and_readings_that_fit_are_run_where_the
 
 
 def test_the_errors_on_record_are_those_of_its_cells() -> None:
-    whole, fit = record(), load_fit(PACK)
+    whole, fit = record(), FIT
     assert whole["fitted"] == list(fit.treatments)
     # a Latin square: every mark of every class three times, with each mark of each other class once
     for first, second in ((0, 1), (0, 2), (1, 2)):
@@ -441,7 +479,7 @@ def test_the_errors_on_record_are_those_of_its_cells() -> None:
 
 
 def test_the_readme_has_the_cells_that_are_farthest_off() -> None:
-    fit, cells = load_fit(PACK), record()["cells"][BASE]
+    fit, cells = FIT, record()["cells"][BASE]
     off = {tuple(cell.split()): value * fit.error[cell.split()[0]] for cell, value in cells.items()}
     far = sorted(off, key=lambda cell: -abs(off[cell]))
     fitted = next(cell for cell in far if cell[2] in fit.treatments)
@@ -450,7 +488,7 @@ def test_the_readme_has_the_cells_that_are_farthest_off() -> None:
         for (name, c, marking), note in [*((cell, "") for cell in far[:8]), (fitted, " (fitted)")]
     ]
     assert fitted not in far[:8]
-    assert "\n".join(lines) in (PACK.folder / "README.md").read_text()
+    assert "\n".join(lines) in (FOLDER.folder / "README.md").read_text()
 
 
 def test_a_search_finds_the_nearest_point_of_every_reading_and_says_which_fit() -> None:
@@ -470,12 +508,12 @@ def test_a_search_finds_the_nearest_point_of_every_reading_and_says_which_fit() 
                     **dict(zip(campaign.design.names, one.levels, strict=True)),
                     "replication": replication,
                     "response": name,
-                    "congestion": c,
-                    "value": at([PRINTED], name, "".join(one.levels[:3]), c) + off,
+                    "C": c,
+                    "value": cell(PRINTED[name], "".join(one.levels[:3]), c) + off,
                 }
                 for one in campaign.design.treatments
                 for replication in range(campaign.design.replications)
-                for name in PRINTED.values
+                for name in PRINTED
                 for c in CONGESTION
             ]
         )
@@ -484,7 +522,7 @@ def test_a_search_finds_the_nearest_point_of_every_reading_and_says_which_fit() 
         # half of the cells are Premium's, half Assured's
         return pytest.approx(off * np.sqrt((0.015**-2 + 0.012**-2) / 2), abs=1e-3)
 
-    found, start = calibrate(PACK, run), load_fit(PACK).before
+    found, start = calibrate(FOLDER, run), FIT.before
     base, window, newreno = (found["fits"][id_] for id_ in (BASE, "window", "NewReno"))
     assert base["chosen"] == {**start, "depth of Premium's bucket": "900 kB"}
     assert base == {**base, "error": error(0.02), "held out": error(0.02), "fits": True}
@@ -507,10 +545,10 @@ def test_a_search_finds_the_nearest_point_of_every_reading_and_says_which_fit() 
 def test_another_reading_is_the_fitted_point_only_where_it_is_nearer_with_every_seed(
     off: list[float], best: str
 ) -> None:
-    fit, cell = load_fit(PACK), ("premium", "r", "bpp")
-    cells = {BASE: {cell: 1.0}, "other": {cell: 0.9}}
+    one = ("premium", "r", "bpp")
+    cells = {BASE: {one: 1.0}, "other": {one: 0.9}}
     both = [Reading(id_, "") for id_ in cells]
-    assert best_point(both, cells, {BASE: [1.0] * 5, "other": off}, fit) == best
+    assert best_point(both, cells, {BASE: [1.0] * 5, "other": off}, FIT) == best
 
 
 GAINS = {("0", "0"): 9.0, ("1", "0"): 8.0, ("1", "1"): 7.0, ("2", "1"): 6.0}
@@ -523,7 +561,7 @@ def searched(most: float) -> Search:
     def errors(points: Sequence[Point]) -> list[float]:
         return [GAINS.get((str(one["a"]), str(one["b"])), 10.0) + int(one["c"]) for one in points]
 
-    return search_twice(replace(load_fit(PACK), parameters=levels), errors, most)
+    return search_twice(replace(FIT, parameters=levels), errors, most)
 
 
 def test_parameters_that_moved_are_searched_once_more() -> None:

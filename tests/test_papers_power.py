@@ -5,31 +5,22 @@ from __future__ import annotations
 import csv
 import math
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
+import polars as pl
 import pytest
 from scipy.stats import binom, nct, t
 
+from perhop.judge.campaign import JudgedClaim, judge_all
 from perhop.judge.grammar import Claim
-from perhop.judge.verdict import Hypothesis, Verdict, compound
+from perhop.judge.measured import Floats, Measurements
+from perhop.judge.verdict import Hypothesis, Verdict
 from perhop.papers.claims import UnderReading, claim_entry
-from perhop.papers.document import judge_of
-from perhop.papers.pack import load_pack
-from perhop.papers.papagiannaki.cells import (
-    CLASSES,
-    CONGESTION,
-    KEPT,
-    LAYOUT,
-    MARKS,
-    printed_cells,
-    stated_cells,
-)
-from perhop.papers.papagiannaki.factorial import Cells, FactorialCells, Floats
-from perhop.papers.papagiannaki.plan import claims_about
-from perhop.papers.papagiannaki.predicates import PREDICATES
 from perhop.papers.readings import Reading
 from perhop.stats.intervals import deviation_behind, mean_interval
 from perhop.stats.power import interval_inside
+from test_papers_papagiannaki import ABOUT, ARMS, EVERYWHERE, FOLDER, LAYOUT, PRINTED
 
 CLAIM = Claim("C1", "A is better than B, by half.", "section 1", ours="half")
 
@@ -129,9 +120,6 @@ def test_a_reading_that_is_not_judged_says_nothing() -> None:
 
 # the claims of the ACK study
 
-PACK = load_pack("papagiannaki")
-PRINTED = printed_cells(PACK)
-STATED = stated_cells(PRINTED)
 READINGS = 9
 LONGER = math.sqrt(600 / 240)
 """How much more runs of 240 s scatter than those of 600 s."""
@@ -142,50 +130,58 @@ CANNOT = {"P1", "P23", "P24"}
 
 def recorded_noise() -> dict[str, Floats]:
     """Give the standard deviation of every cell over thirty replications of 600 s."""
-    found = {name: np.full(PRINTED.values[name].shape, np.nan) for name in CLASSES}
-    with (PACK.folder / "beyond/recorded/replications.csv").open() as file:
+    found = {name: np.full(values.shape, np.nan) for name, values in PRINTED.items()}
+    with (FOLDER.folder / "beyond/recorded/replications.csv").open() as file:
         for row in csv.DictReader(file):
             if row["response"] in found:
-                marks = [MARKS.index(row[factor]) for factor in "PAB"]
+                place = tuple(own.index(row[name]) for name, own in zip("PABC", LAYOUT.levels, strict=True))
                 half, n = (float(row["to"]) - float(row["from"])) / 2, int(row["n"])
-                sd = half * math.sqrt(n) / t.ppf(0.975, n - 1)
-                found[row["response"]][(*marks, CONGESTION.index(row["congestion"]))] = sd
+                found[row["response"]][place] = half * math.sqrt(n) / t.ppf(0.975, n - 1)
     return found
 
 
 NOISE_S600 = recorded_noise()
 
 
-def drawn(rng: np.random.Generator, scale: float, n: int = 10) -> FactorialCells:
+def drawn(rng: np.random.Generator, scale: float, n: int = 10) -> pl.DataFrame:
     """Draw replications around the printed tables; arms give what p-a-b gives."""
-    samples = []
-    for _ in range(n):
-        values = {name: PRINTED.values[name] + rng.normal(0.0, scale * sd) for name, sd in NOISE_S600.items()}
-        arms = {
-            key: cells + rng.normal(0.0, scale * NOISE_S600[key[1]][0, 1, 2])
-            for key, cells in STATED.arms.items()
-        }
-        samples.append(Cells(LAYOUT, values, arms))
-    return FactorialCells(samples, PRINTED, kept=KEPT, stated=STATED)
+    rows = []
+    for replication in range(n):
+        for name, values in PRINTED.items():
+            own = values + rng.normal(0.0, scale * NOISE_S600[name])
+            for place in np.ndindex(*values.shape):
+                levels = [one[k] for one, k in zip(LAYOUT.levels, place, strict=True)]
+                rows.append((EVERYWHERE, *levels, replication, name, own[place]))
+            for arm in ARMS[:2]:
+                cells = values[0, 1, 2] + rng.normal(0.0, scale * NOISE_S600[name][0, 1, 2])
+                rows += [
+                    (arm, *"pab", c, replication, name, x)
+                    for c, x in zip(LAYOUT.levels[3], cells, strict=True)
+                ]
+    frame = pl.DataFrame(rows, ["arm", *"PABC", "replication", "response", "value"], orient="row")
+    return frame.with_columns(key=pl.lit(""), treatment=pl.concat_str("arm", "P", "A", "B"))
 
 
 def test_the_formula_and_draws_agree_on_the_claims_that_cannot_be_supported() -> None:
     """Whole tables are drawn, as under readings, and judged by the predicates; the formula has one study."""
-    judge = judge_of(PACK.written, claims_about(PACK), PREDICATES)
-    rng, draws = np.random.default_rng(11), 30
     # P17 and P30 have no printed value, P14, P25 and P27 are about the noise itself
-    claims = [claim for claim in PACK.claims if claim.id not in ("P14", "P17", "P25", "P27", "P30")]
+    claims = [claim for claim in FOLDER.claims if claim.id not in ("P14", "P17", "P25", "P27", "P30")]
+    asked = ABOUT.checked._replace(claims=replace(ABOUT.claims, claims=tuple(claims)))
+
+    def judge(frame: pl.DataFrame) -> list[JudgedClaim]:
+        return judge_all(asked, ABOUT.measured([Measurements(frame)]))
+
+    rng, draws = np.random.default_rng(11), 30
     failed = Counter[str]()
     for m in (drawn(rng, LONGER) for _ in range(draws)):
-        for claim in claims:
-            whole = compound(part.verdict for part in judge(m, claim))
-            failed[claim.id] += whole is not Verdict.SUPPORTED
+        for one in judge(m):
+            failed[one.claim.id] += one.verdict is not Verdict.SUPPORTED
     # nine readings and the fitted point are all supported in 80 % where one is in 98 %
     found = {id_ for id_, count in failed.items() if binom.sf(count - 1, draws, 0.02) < 0.01}
-    fitted, read = drawn(rng, 1.0), [drawn(rng, LONGER) for _ in range(READINGS)]
+    fitted, read = judge(drawn(rng, 1.0)), [judge(drawn(rng, LONGER)) for _ in range(READINGS)]
     below = set()
-    for claim in claims:
-        others = [UnderReading(Reading("true", "as true"), judge(own, claim)) for own in read]
-        if claim_entry(claim, judge(fitted, claim), others)["power"]["with_readings"] < 0.8:
+    for k, claim in enumerate(claims):
+        others = [UnderReading(Reading("true", "as true"), own[k].parts) for own in read]
+        if claim_entry(claim, fitted[k].parts, others)["power"]["with_readings"] < 0.8:
             below.add(claim.id)
     assert (found, below) == (CANNOT, CANNOT)

@@ -19,9 +19,12 @@ from perhop.experiment.fault import At, DesignError, Fault
 from perhop.experiment.slices import Slice
 from perhop.experiment.store import Store
 from perhop.experiment.vocabulary import words_of_design
+from perhop.judge import terms
+from perhop.judge.cells import Cells, layout_of
 from perhop.judge.forms import NOTHING, Forms, References, Stated, stated_otherwise, unfit, with_derived
 from perhop.judge.grammar import Claim, Claims, ClaimsError, Part, Published, place_of, read
 from perhop.judge.measured import STATISTICS, Measurements, Predicates, Together
+from perhop.judge.parameters import unfit_predicate
 from perhop.judge.quantity import (
     PRINTED,
     Asked,
@@ -68,7 +71,17 @@ class CheckedClaims(NamedTuple):
 
     def measured(self, scalars: pl.DataFrame) -> Measurements:
         """Return what the campaigns measured, with the responses that are made of others."""
-        return Measurements.of(with_derived(self.claims.file.derived, scalars), _together(self.claims))
+        found = Measurements.of(with_derived(self.claims.file.derived, scalars), _together(self.claims))
+        subject = self.subject
+        if subject is None or subject.factorial is None:
+            return found
+        return Cells(
+            found.scalars,
+            found.over_all,
+            layout=subject.factorial,
+            printed=lambda response, at: subject.reference(PRINTED, response, at, None),
+            in_sample=subject.in_sample,
+        )
 
 
 def checked(
@@ -115,12 +128,20 @@ def checked(
         return CheckedClaims(claims, None, None)
     beside = tuple(_load(claims, ("beside", k), one) for k, one in enumerate(claims.file.beside))
     subject = subject_of(campaign, claims, forms, stated, beside)
+    if subject.factorial is not None:
+        predicates = _with_terms(predicates)
     wrong = faults(claims, subject, predicates)
     if only is not None and wrong:
         sliced = _placed(claims, faults(claims, _sliced(subject, only), predicates))
         wrong = [one for place, own in _placed(claims, wrong).items() if place in sliced for one in own]
     claims.refuse([*_unknown_words(claims, subject), *wrong])
     return CheckedClaims(claims, campaign, subject, beside)
+
+
+def _with_terms(predicates: Callable[[Part], str | None]) -> Callable[[Part], str | None]:
+    """Return what says what is wrong with a predicate, where those on a factorial are there too."""
+    of_terms = unfit_predicate(terms.PREDICATES)
+    return lambda part: (of_terms if part.predicate in terms.PREDICATES else predicates)(part)
 
 
 def _load(claims: Claims, at: At, name: str) -> Campaign:
@@ -267,6 +288,7 @@ def subject_of(
         in_sample=in_sample,
         units=units,
     )
+    subject = replace(subject, factorial=layout_of(claims, subject))
     references = References(every, subject, lambda *_: None, forms)
     printed = Printed(claims, references, stated)
     references.printed, references.listed = printed, printed.listed
@@ -399,6 +421,9 @@ class Printed:
         for n, response in enumerate(named, 2):
             if unknown := self.unknown(response):
                 return "file", f"{one.file}, line {n}: {unknown[0]}", unknown[1]
+        for name, level in one.at.items():
+            if level not in (known := self.subject.levels.get(name, ())):
+                return "at", f"there is no level `{level}` of `{name}`", among(level, known)
         wrong = self.columns_wrong(columns, one, {*named}, parts)
         if wrong is not None:
             return wrong
@@ -437,7 +462,7 @@ class Printed:
         """Take a row of a table, and return its first mistake: a rule, a hint."""
         if None in line:
             return "more cells than columns", "put a cell with a comma in quotes"
-        place = {}
+        place = dict(one.at)
         for name, own in self.subject.known(response).items():
             if name in line:
                 place[name] = level = line[name] or ""
@@ -508,7 +533,7 @@ def judge_all(
         parts = JudgedClaim(claim, [], [], [])
         for part in claim.parts:
             if part.predicate is not None:
-                made = (predicates or {})[part.predicate](measured, **part.parameters)
+                made = {**terms.PREDICATES, **(predicates or {})}[part.predicate](measured, **part.parameters)
                 parts.parts.extend(made)
                 parts.units.extend([None] * len(made))
                 parts.places.extend({} for _ in made)

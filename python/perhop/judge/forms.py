@@ -56,10 +56,19 @@ class References:
         self._scenarios: dict[int, Scenario] = {}
 
     def __call__(self, name: str, response: str, at: Place, effect: Place | None) -> float | None:
-        """Return a value at a place by a reference: `printed` is the paper's; None where there is none."""
-        if effect is not None:
+        """Return a value at a place by a reference: `printed` is the paper's; None where there is none.
+
+        An effect has one in a factorial whose cells are all printed.
+        """
+        if effect is None:
+            return self.printed(response, at) if name == PRINTED else self._form(name, response, at)
+        layout = self.subject.factorial
+        if name != PRINTED or layout is None or layout.at != at:
             return None
-        return self.printed(response, at) if name == PRINTED else self._form(name, response, at)
+        try:
+            return layout.printed(self.printed)[response].effect_of(effect)
+        except KeyError:
+            return None
 
     def form(self, name: str, quantity: Quantity) -> float | None:
         """Return what a closed form gives for a quantity; None where there is none."""

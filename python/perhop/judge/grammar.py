@@ -127,12 +127,15 @@ class Published(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         Where they stand.
     unit
         What one of the column is in the response's unit.
+    at
+        Levels that no column says.
     """
 
     file: Text
     response: Text
     column: Text
     unit: float = 1.0
+    at: dict[str, str] = {}
 
 
 class Derived(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -176,6 +179,27 @@ class Statistic(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     runs: int | None = None
 
 
+class Factorial(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A factorial experiment in the campaign, all of whose cells claims may be about.
+
+    Attributes
+    ----------
+    factors
+        Factors, and groups that responses are by; a term of them is `P:C`.
+    at
+        Levels of the other factors.
+    levels
+        Values of groups in order; without it those that are known before a run, by name.
+    model
+        By response: the terms of the paper's model, for claims about what it leaves over.
+    """
+
+    factors: list[Text]
+    at: dict[str, str] = {}
+    levels: dict[str, list[str]] = {}
+    model: dict[str, list[str]] = {}
+
+
 class Fitted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Responses that a calibration fitted, at these levels."""
 
@@ -189,13 +213,13 @@ class Quantities(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     Attributes
     ----------
     alone, less, over, effect
-        Of a `{response}` somewhere, a difference, a ratio, an effect.
+        Of a `{response}` somewhere, a difference, a ratio, an effect; an effect's may be empty.
     """
 
     alone: Text = "{response} at {at}"
     less: Text = "{response} at {at}, less that at {less}"
     over: Text = "{response} at {at}, over that at {over}"
-    effect: Text = "{response}: effect of {effect}"
+    effect: str = ""
 
 
 class ClaimsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -210,6 +234,8 @@ class ClaimsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         beside its own.
     derived, statistic
         Responses made of those of the campaign: by level, and over several runs.
+    factorial
+        A factorial in the campaign: for its predicates, and for ratios beside what is printed.
     published
         What a paper prints.
     fitted
@@ -225,6 +251,7 @@ class ClaimsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     derived: list[Derived] = []
     beside: list[Text] = []
     statistic: list[Statistic] = []
+    factorial: Factorial | None = None
     published: list[Published] = []
     fitted: list[Fitted] = []
     quantities: Quantities = Quantities()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -220,6 +220,14 @@ class Measurements(Measured):
             for name, own in zip(data.factors, data.levels, strict=True)
         )
         return np.array([project(data.values[..., k], axes)[place] for k in range(data.replications)])
+
+    def first(self, count: int | None) -> Self:
+        """Return the first so many replications of each treatment; without a number all."""
+        return (
+            self
+            if count is None
+            else replace(self, scalars=self.scalars.filter(pl.col("replication") < count))
+        )
 
     def mean(self, response: str, **where: str) -> float:
         """Return the mean over the replications; NaN where one has no value."""

@@ -11,6 +11,7 @@ from typing import Literal
 from perhop import _core
 from perhop.experiment.fault import At, DesignError, Fault
 from perhop.experiment.rules import half_width
+from perhop.judge.factorial import Layout
 from perhop.judge.grammar import Claims, Margin, Part, Quantities, place_of
 from perhop.judge.verdict import HIGHER, LOWER, Hypothesis
 
@@ -92,10 +93,10 @@ class Subject:
         Names of sets of levels of a factor, beside `"all"` and `"printed"`.
     references
         What `about` may name.
-    derived
-        Factors that the others determine.
     units
         Of responses, where they are known.
+    factorial
+        A factorial in it, all of whose cells claims may be about.
     """
 
     responses: Mapping[str, Mapping[str, Sequence[str] | None]]
@@ -105,8 +106,8 @@ class Subject:
     in_sample: Callable[[str, Place], bool] = lambda *_: False
     also: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     references: Sequence[str] = (PRINTED,)
-    derived: Sequence[str] = ()
     units: Mapping[str, str | None] = field(default_factory=dict)
+    factorial: Layout | None = None
 
     def known(self, response: str) -> dict[str, Sequence[str] | None]:
         """Return the names that place a response: factors with levels, groups with values."""
@@ -127,7 +128,7 @@ class Subject:
 
     def is_whole(self, fitting: Sequence[Place], at: Place) -> bool:
         """Return whether treatments are every combination of the factors that are left."""
-        own = [name for name in self.levels if name not in at and name not in self.derived]
+        own = [name for name in self.levels if name not in at]
         cells = {tuple(one[name] for name in own) for one in fitting if {*own} <= {*one}}
         return len(cells) == math.prod(len(set(each)) for each in zip(*cells, strict=True)) > 1
 
@@ -197,9 +198,8 @@ class Words:
         }
         template: str = part.quantity or getattr(self.templates, quantity.way)
         if quantity.effect is not None and not part.quantity:
-            template = self.templates.effect
-            if quantity.at and template == Quantities().effect:
-                template = "{response} at {at}: effect of {effect}"
+            place = " at {at}" if quantity.at else ""
+            template = self.templates.effect or f"{{response}}{place}: effect of {{effect}}"
         if quantity.effect is not None:
             known["effect"] = _effect(quantity.effect)
             known["effect"] += f" less {_effect(second)}" if quantity.way == "less" else ""

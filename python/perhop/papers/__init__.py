@@ -6,7 +6,7 @@ A study is a folder (docs/studies.md): `study.toml`, scenarios, campaigns, `clai
 (`perhop.papers.study.Study`), `perhop.papers.folder_page` its page. What is on record of it is `recorded/`:
 `perhop.papers.recorded` writes it, `on_record` reads it, `again` makes its runs again.
 
-Two older ones have code in place of `study.toml`, a package `perhop/papers/<key>/` with a module that holds
+An older one has code in place of `study.toml`, a package `perhop/papers/<key>/` with a module that holds
 
     STUDY = Study(key, title, make_plan, reduce, page_of)   # perhop.papers.study.Study
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, get_type_hints
+from typing import Any
 
-from perhop.judge.grammar import Claim, Claims, Part
+from perhop.judge.grammar import Claim, Claims
 from perhop.judge.measured import Measured, Predicates, judged
+from perhop.judge.parameters import unfit_predicate
 from perhop.judge.quantity import Subject, Words, faults
 from perhop.judge.verdict import ClaimPart, interval_json
-from perhop.papers.parameters import unfit
 from perhop.stats.intervals import Interval
 
 Judge = Callable[[Measured, Claim], list[ClaimPart]]
@@ -88,21 +87,6 @@ def check_claims(claims: Claims, subject: Subject, predicates: Predicates) -> No
         not its own, or of another type.
     """
     claims.refuse(faults(claims, subject, unfit_predicate(predicates)))
-
-
-def unfit_predicate(predicates: Predicates) -> Callable[[Part], str | None]:
-    """Return what says what is wrong with a part that names one of these predicates."""
-
-    def wrong(part: Part) -> str | None:
-        name = str(part.predicate)
-        if name not in predicates:
-            return f"no predicate {name!r}; there is {', '.join(predicates) or 'none'}"
-        # the first are the measurements
-        _, *names = inspect.signature(predicates[name]).parameters
-        types = get_type_hints(predicates[name], include_extras=True)
-        return unfit(part.parameters, {one: types[one] for one in names})
-
-    return wrong
 
 
 def judge_of(claims: Claims, subject: Subject, predicates: Predicates) -> Judge:

@@ -25,19 +25,20 @@ from perhop.judge.campaign import CheckedClaims, checked, subject_of
 from perhop.judge.forms import References
 from perhop.judge.grammar import Claim, Claims, ClaimsError, ClaimsFile, Part
 from perhop.judge.measured import Measurements, Predicates
+from perhop.judge.parameters import unfit_of, unfit_predicate
 from perhop.judge.quantity import Asked, Subject, Words, among, asked
-from perhop.papers import form, readings
-from perhop.papers.document import unfit_predicate
+from perhop.papers import cell_fit, form, readings
 from perhop.papers.error import PackError
 from perhop.papers.form import FILE, StudyError, StudyFile
-from perhop.papers.plan import short, under
+from perhop.papers.pack import Pack
+from perhop.papers.plan import short, under, without
 from perhop.papers.readings import Reading
 
 if TYPE_CHECKING:
     from perhop._core import Diagnostic
 
 CODE = "study.py"
-KINDS = ("means", "ellipses", "map", "main", "interactions", "shares")
+KINDS = ("means", "ellipses", "map", "main", "interactions", "shares", "model")
 """Kinds of figures."""
 BY_LEVEL = ("means", "ellipses")
 """Those of quantities; the others are of an analysis."""
@@ -115,6 +116,8 @@ class StudyFolder:
         Of what the paper leaves open, pairs last.
     code
         Its `study.py`; None without one.
+    fit
+        Of what the paper leaves open to cells that it prints; None where nothing is fitted so.
     """
 
     folder: Path
@@ -125,6 +128,13 @@ class StudyFolder:
     code: ModuleType | None = field(default=None, repr=False)
     place: str = ""
     beyond: tuple[About, ...] = ()
+    fit: cell_fit.CellFit | None = None
+
+    @property
+    def pack(self) -> Pack:
+        """The folder, as a plan has it."""
+        claims = replace(self.about[0].claims, claims=tuple(self.claims))
+        return Pack(self.key, self.folder, (), claims, {}, self.place)
 
     @property
     def key(self) -> str:
@@ -140,6 +150,11 @@ class StudyFolder:
     def predicates(self) -> Predicates:
         """Functions of `study.py` that judge parts of claims."""
         return getattr(self.code, "PREDICATES", {})
+
+    @property
+    def rows(self) -> Mapping[str, Callable[..., Iterable[tuple[Any, ...]]]]:
+        """Functions of `study.py` that make rows."""
+        return getattr(self.code, "ROWS", {})
 
     @property
     def numbers(self) -> Mapping[str, Callable[[Any], Any]]:
@@ -241,7 +256,9 @@ class _Reader:
         study = StudyFolder(self.folder, self.called, file, known, (), code, self.place, past)
         study = replace(study, readings=self.readings(study))
         self.tell([*_quick(study), *_labelled(study), *_told(study), *_drawn(study)])
-        return None if self.mistakes else study
+        if self.mistakes:
+            return None
+        return replace(study, fit=cell_fit.load(study.pack, study.about[0].subject)) if file.refit else study
 
     def tell(self, faults: Iterable[Fault]) -> None:
         """Note mistakes in `study.toml`."""
@@ -367,6 +384,7 @@ def _quick(study: StudyFolder) -> Iterator[Fault]:
     quick, known = study.file.quick, [claim.id for claim in study.claims]
     times: dict[At, int | None] = {
         ("replications",): study.file.replications,
+        ("rows_of",): study.file.rows_of,
         ("quick", "replications"): quick.replications,
     }
     for at, many in times.items():
@@ -374,8 +392,15 @@ def _quick(study: StudyFolder) -> Iterator[Fault]:
             yield Fault(at, f"{many} replications are none", "write 10 or more, so that claims can be judged")
     if quick.claims is not None:
         yield from form.unknown(("quick", "claims"), quick.claims, known)
+    own = study.file.under
     for one in study.about:
         yield from _faulty(partial(short, one.campaign, quick.set), quick.set, ("quick", "set"))
+        yield from _faulty(partial(short, one.campaign, own.set), own.set, ("under", "set"))
+    try:
+        for one in study.about if own.without else ():
+            without(one.campaign, own.without)
+    except ValueError as error:
+        yield Fault(("under", "without"), str(error))
 
 
 def _labelled(study: StudyFolder) -> Iterator[Fault]:
@@ -400,7 +425,10 @@ def _told(study: StudyFolder) -> Iterator[Fault]:
     """Yield what rows, sections and runs to draw ask for and the campaigns have not."""
     file, claims = study.file, {claim.id: about for about in study.about for claim in about.claims.claims}
     for k, row in enumerate(file.row):
-        yield from _asked(study, row, ("row", k))
+        yield from _asked(study, row, ("row", k)) if row.made is None else _made(study, row, ("row", k))
+    for k, name in enumerate(file.told):
+        if name not in (tables := [*dict.fromkeys(row.table for row in file.row)]):
+            yield Fault(("told", k), f"no row is of a table `{name}`", among(name, tables))
     for about in study.about if file.row else ():
         yield from _without_row(study, about)
     for k, section in enumerate(file.section):
@@ -418,9 +446,19 @@ def _told(study: StudyFolder) -> Iterator[Fault]:
             yield Fault(at, f"there is no factor `{factor}`", among(factor, [*known]))
 
 
+def _made(study: StudyFolder, row: form.Rows, at: At) -> Iterator[Fault]:
+    """Yield what is wrong with rows that a function makes."""
+    name = row.made or ""
+    if name not in study.rows:
+        yield Fault((*at, "made"), f"{CODE} has no `{name}` in ROWS", among(name, [*study.rows]))
+    elif wrong := unfit_of(name, row.parameters, study.rows):
+        yield Fault((*at, "made"), wrong)
+
+
 def _without_row(study: StudyFolder, about: About) -> Iterator[Fault]:
     """Yield the first printed value of a campaign that no row has."""
-    rows = [row for row in study.file.row if row.campaign in (None, *(one.name for one in study.campaigns))]
+    names = (None, *(one.name for one in study.campaigns))
+    rows = [row for row in study.file.row if row.campaign in names and row.made is None]
     try:
         asked = [
             one.quantity for row in rows if study.of(row.campaign) is about for one in about.quantities(row)
@@ -509,6 +547,11 @@ def _asked(study: StudyFolder, part: form.Asked, at: At, *, alone: bool = False)
         for fault in error.faults:
             yield Fault((*at, *fault.at), fault.rule, fault.hint, of_key=fault.of_key)
         return
+    if isinstance(part, form.Rows):
+        try:
+            part.id.format_map(found[0].quantity.at if found else {})
+        except (LookupError, ValueError, AttributeError, TypeError) as error:
+            yield Fault((*at, "id"), f"there is nothing to fill in for {error}")
     if not found or (alone and len(found) > 1):
         yield Fault(at, "one value is needed" if found else "asks for nothing: no level is left in `each`")
 
@@ -534,6 +577,8 @@ def _analysed(subject: Subject, figure: form.Figure, at: At) -> Iterator[Fault]:
         rule = f"there is no response `{response}`"
         yield Fault((*at, "response") if response else at, rule, among(response, [*subject.responses]))
         return
+    if figure.kind == "model" and subject.factorial is None:
+        yield Fault((*at, "kind"), "the file of claims has no [factorial]")
     known = subject.known(response)
     for name, level in figure.at.items():
         own = known.get(name)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 import numpy as np
@@ -15,10 +15,11 @@ import polars as pl
 from perhop.experiment.analyze import analyze, asked_of
 from perhop.experiment.definition import Campaign
 from perhop.judge.campaign import judge
+from perhop.judge.cells import Cells
 from perhop.judge.measured import Measurements
 from perhop.judge.quantity import Quantity
 from perhop.judge.verdict import ClaimPart
-from perhop.papers import ellipses, form
+from perhop.papers import ellipses, form, model, refit
 from perhop.papers.folder import About, StudyFolder
 from perhop.papers.plan import Plan
 from perhop.papers.study import Outcome
@@ -41,6 +42,8 @@ class Reproduced(Outcome):
         What each campaign measured at the fitted point, by its file.
     read
         The same under each reading that the campaign was run under: by reading, then by file.
+    shown
+        What rows and figures are of: the first replications, where a paper had fewer than claims need.
     beyond
         What the campaigns past the paper measured, none where they were not run.
     drawn
@@ -53,6 +56,7 @@ class Reproduced(Outcome):
 
     measured: Mapping[str, Measurements]
     read: Mapping[str, Mapping[str, Measurements]]
+    shown: Mapping[str, Measurements] = field(default_factory=dict)
     beyond: Mapping[str, Measurements] = field(default_factory=dict)
     drawn: Mapping[str, Result] = field(default_factory=dict)
     campaigns: Mapping[str, Campaign] = field(default_factory=dict)
@@ -122,14 +126,15 @@ def values_of(study: StudyFolder, part: form.Asked, measured: Mapping[str, Measu
 
 def page_of(study: StudyFolder, plan: Plan, outcome: Reproduced) -> str:
     """Return the page as HTML."""
-    measured = {**outcome.measured, **outcome.beyond}
+    measured = {**outcome.shown, **outcome.beyond}
     sections = [
         section
         for k, figure in enumerate(study.file.figure, 1)
         if (section := _section(study, figure, k, measured, outcome.document["command"])) is not None
     ]
     own: Callable[[Reproduced], Sequence[Section]] | None = getattr(study.code, "sections", None)
-    sections = [*(own(outcome) if own else []), *sections]
+    fitted = [] if study.fit is None else [_refit(study, outcome)]
+    sections = [*(own(outcome) if own else []), *sections, *fitted]
     if study.file.citation is not None:
         sections.append(Section("paper", "The paper", [_cited(study.file.citation)]))
     return render(
@@ -147,6 +152,11 @@ def page_of(study: StudyFolder, plan: Plan, outcome: Reproduced) -> str:
             left_out=outcome.left_out,
         )
     )
+
+
+def _refit(study: StudyFolder, outcome: Reproduced) -> Section:
+    """Return the section on the fit."""
+    return refit.section(study, outcome.measured[study.about[0].name], outcome.document["command"])
 
 
 def _overview(document: Mapping[str, Any]) -> page.Drawing | None:
@@ -182,6 +192,8 @@ def _section(
         return None
     if figure.kind == "ellipses":
         return ellipses.section(study, figure, about, id_, measured[about.name], command)
+    if figure.kind == "model":
+        return model.section(study, figure, about, id_, cast(Cells, measured[about.name]), command)
     if figure.kind not in ("means", "map"):
         return _analysed(about, figure, id_, measured[about.name], command)
     drawings, tables = list[page.Drawing](), list[Table]()

@@ -42,6 +42,21 @@ class Quick(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     readings: bool = False
 
 
+class Under(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How runs under a reading differ from those as fitted.
+
+    Attributes
+    ----------
+    set
+        Settings of all of them, before those of the reading.
+    without
+        Levels whose treatments are not run.
+    """
+
+    set: list[str] = []
+    without: list[str] = []
+
+
 class Asked(Part, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A quantity of a campaign, as claims have it.
 
@@ -64,7 +79,8 @@ class Figure(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
     kind
         `"means"` of what stands in `each`: along the axis what stands last, a line for each before it,
         a panel for each before that. Or `"ellipses"` of the same levels; a `"map"` over the two factors in
-        `each`, one for each response; `"main"` effects, `"interactions"` or `"shares"` of the variation.
+        `each`, one for each response; `"main"` effects, `"interactions"` or `"shares"` of the variation; or
+        the `"model"` of the claims' factorial, with its residuals.
     against
         Of ellipses: the response to the right, which is to be small.
     label
@@ -103,9 +119,15 @@ class Rows(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_de
     ----------
     table
         Which.
+    id
+        Name of a row, a template of its levels; without it those in `each`.
+    made
+        In place of a quantity: a function of `study.py` that makes the rows, by `parameters`.
     """
 
     table: Text
+    id: str = ""
+    made: Text | None = None
 
 
 class Section(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -186,12 +208,23 @@ class StudyFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         Files of claims; each names its campaign.
     replications
         How many each treatment has under a reading; without it as many as its campaign says.
+    under
+        How runs under a reading differ.
+    refit
+        Whether `calibration.toml` has a fit to cells of the factorial: then readings are fitted again, and
+        those that do not fit have no vote.
     quick
         The quick form.
     beyond
         Campaigns past the paper, about which nothing is claimed; for figures.
     row
         What stands in tables; without it what is printed.
+    rows_of
+        How many replications, the first, rows and figures are of, where a paper had fewer than claims need.
+    told
+        Tables whose rows the command prints; without it all.
+    holds_on
+        The printed tables, in words: beside each claim stands whether it holds on them.
     by_row
         Claims that have a verdict for each level of a factor as well, and which factor.
     section
@@ -212,9 +245,14 @@ class StudyFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     about: str = ""
     claims: list[Text] = msgspec.field(default_factory=lambda: ["claims.toml"])
     replications: int | None = None
+    under: Under = Under()
+    refit: bool = False
     quick: Quick = Quick()
     beyond: list[Text] = []
     row: list[Rows] = []
+    rows_of: int | None = None
+    told: list[str] = []
+    holds_on: str = ""
     by_row: dict[str, str] = {}
     section: list[Section] = []
     draw: dict[str, str | list[str]] = {}

@@ -22,16 +22,16 @@ from perhop.judge.grammar import Quantities
 from perhop.judge.measured import Measurements
 from perhop.judge.quantity import Place
 from perhop.judge.verdict import HIGHER, LOWER, ClaimPart, Hypothesis
-from perhop.papers import form
+from perhop.papers import form, refit
 from perhop.papers.claims import UnderReading, claim_entry
 from perhop.papers.document import NO_FORM, document_of, row
 from perhop.papers.folder import About, StudyFolder, load
 from perhop.papers.folder_page import Reproduced, Value, page_of, values_of
 from perhop.papers.form import is_study
-from perhop.papers.pack import Pack, own_folder, pack_dir
-from perhop.papers.plan import NO_READINGS, Plan, Results, Sweep, short, under
+from perhop.papers.pack import own_folder, pack_dir
+from perhop.papers.plan import NO_READINGS, Plan, Results, Sweep, short, under, without
 from perhop.papers.readings import Reading
-from perhop.papers.study import Finding, Study, load_study
+from perhop.papers.study import Finding, Study, Summary, load_study, published_rows
 from perhop.run.run import AnyJob
 from perhop.stats.intervals import Interval
 from perhop.units import Scale, counted
@@ -84,14 +84,19 @@ def study_of(study: StudyFolder) -> Study[Plan, Reproduced]:
         partial(_plan, study),
         partial(_reduce, study),
         partial(page_of, study),
-        calibrate=getattr(study.code, "calibrate", None),
+        partial(_summary, study),
+        calibrate=getattr(study.code, "calibrate", partial(refit.calibrate, study) if study.fit else None),
         called=shlex.quote(study.called),
     )
 
 
+def _summary(study: StudyFolder, outcome: Reproduced) -> Summary:
+    whole, tables = published_rows(outcome), study.file.told
+    return replace(whole, rows=tuple(row for row in whole.rows if row[0] in tables)) if tables else whole
+
+
 def _plan(study: StudyFolder, quick: bool) -> Plan:
-    claims = replace(study.about[0].claims, claims=tuple(study.claims))
-    pack = Pack(study.key, study.folder, (), claims, {}, study.place)
+    voting, unfit = refit.voting(study)
     own, every = study.file.quick, [each for one in study.about for each in one.campaigns]
     campaigns = [short(one, own.set, own.replications) if quick else one for one in every]
     first = {one.name: campaigns[every.index(one.campaign)] for one in study.about}
@@ -99,16 +104,20 @@ def _plan(study: StudyFolder, quick: bool) -> Plan:
         (
             one,
             tuple(
-                short(under(first[study.about[k].name], one), (), None if quick else study.file.replications)
+                short(
+                    under(_shorter(study, first[study.about[k].name]), one),
+                    (),
+                    None if quick else study.file.replications,
+                )
                 for k in study.reads(one)
             ),
         )
-        for one in study.readings
+        for one in voting
         if own.readings or not quick
     ]
     known = [claim.id for claim in study.claims]
     unjudged = [one for one in known if quick and own.claims is not None and one not in own.claims]
-    left_out = []
+    left_out = [] if quick and not own.readings else [*unfit]
     if quick:
         times = sorted({one.design.replications for one in every} - {own.replications})
         left_out += [f"runs with {', '.join(own.set)}"] if own.set else []
@@ -119,7 +128,7 @@ def _plan(study: StudyFolder, quick: bool) -> Plan:
         left_out += [f"verdicts on {', '.join(unjudged)}"] if unjudged else []
         left_out += ["the figures beyond the paper"] if study.beyond else []
     return Plan(
-        pack,
+        study.pack,
         tuple(campaigns),
         tuple(read),
         tuple(Sweep(one.name, one.name, one.campaign) for one in study.beyond if not quick),
@@ -127,6 +136,12 @@ def _plan(study: StudyFolder, quick: bool) -> Plan:
         tuple(left_out),
         tuple(_to_draw(study, campaigns[0])),
     )
+
+
+def _shorter(study: StudyFolder, campaign: Campaign) -> Campaign:
+    """Return a campaign as it is run under readings, before what each changes."""
+    own = study.file.under
+    return without(short(campaign, own.set), own.without) if own.without else short(campaign, own.set)
 
 
 def _to_draw(study: StudyFolder, campaign: Campaign) -> Iterator[AnyJob]:
@@ -156,6 +171,8 @@ def _reduce(
             fitted[one.name] = one.measured(own)
             left -= len(own)
     about = [one for one in study.about if one.name in fitted]
+    count = study.file.rows_of and (plan.replications or study.file.rows_of)
+    shown = {name: own.first(count) for name, own in fitted.items()}
     outcome = Reproduced(
         document={},
         warnings=[*_without_values(about, fitted), *_broken(study, fitted)],
@@ -167,6 +184,7 @@ def _reduce(
             }
             for reading, _ in plan.read
         },
+        shown=shown,
         beyond={sweep.id: study.of(sweep.id).measured([own]) for sweep, own in results.beyond},
         drawn=results.drawn,
         campaigns={one.name: one.campaign for one in study.campaigns},
@@ -175,7 +193,7 @@ def _reduce(
     judging = _Judging(study, plan, outcome)
     told = [(one, text) for one in study.file.finding if (text := _text(study, one, outcome)) is not None]
     claims = [each for one in about for each in judging.claims(one, told)]
-    rows = [each for one in about for each in _rows(study, one, fitted[one.name], plan.without)]
+    rows = [each for one in about for each in _rows(study, one, shown[one.name], plan.without)]
     outcome = replace(
         outcome,
         document=document_of(study.key, command, results_version, rows, claims),
@@ -237,6 +255,7 @@ class _Judging:
             ]
             unjudged = "a quick reproduction leaves it out" if claim.id in self.plan.unjudged else ""
             notes = [text for one, text in told if claim.id in one.claims]
+            notes += [_held(study.file.holds_on, fitted[k].parts)] if study.file.holds_on else []
             yield claim_entry(claim, parts, read, unjudged, notes, study.readings)
             factor, places = study.file.by_row.get(claim.id, ""), fitted[k].places
             for level in dict.fromkeys(place[factor] for place in places if factor in place):
@@ -257,6 +276,15 @@ class _Judging:
         for part, place in zip(own.parts, own.places, strict=True):
             reason = next((why for at, why in where if at.items() <= place.items()), None)
             yield part if reason is None else part.unjudged(reason)
+
+
+def _held(tables: str, parts: Sequence[ClaimPart]) -> str:
+    """Return whether a claim holds on printed tables themselves."""
+    known = [(part.low, part.printed, part.high) for part in parts if part.printed is not None]
+    if not known:
+        return "the paper prints nothing that it could be judged on"
+    holds = all(low <= printed <= high for low, printed, high in known)
+    return f"on {tables} themselves it {'holds' if holds else 'does not hold'}"
 
 
 def _error(study: StudyFolder, section: form.Section, measured: Mapping[str, Measurements]) -> float | None:
@@ -318,6 +346,9 @@ def _rows(
     """Yield the rows that the study asks for, or one for each printed value, beside what was measured."""
     own = [one for one in study.file.row if study.of(one.campaign) is about]
     for one in own:
+        if one.made is not None:
+            yield from (row(one.table, *made) for made in study.rows[one.made](measured, **one.parameters))
+            continue
         for asked in about.quantities(one):
             of = asked.quantity
             if {*without} & {*chain(*(place.values() for place in about.subject.fitting(of.at)))}:
@@ -330,7 +361,8 @@ def _rows(
                 found = None
             yield row(
                 one.table,
-                ", ".join(about.words.word(of.at[name]) for name in one.each if name in of.at),
+                one.id.format_map(of.at)
+                or ", ".join(about.words.word(of.at[name]) for name in one.each if name in of.at),
                 study.file.labels.get(of.response, of.response),
                 about.subject.units[of.response] or "1",
                 about.subject.printed(of),

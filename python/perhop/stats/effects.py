@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import polars as pl
 import scipy
 
-from perhop.stats.layout import Term, cube
+from perhop.stats.layout import Cube, Term, cube
 from perhop.stats.strata import Strata, Stratum, strata
 
 Quantile = Literal["student", "normal"]
@@ -140,6 +140,23 @@ def effects_of(
     schema |= {"df": pl.Int64, "low": pl.Float64, "high": pl.Float64}
     table = pl.DataFrame(rows, schema=schema, orient="row")
     return Effects(Effect(mean, spread, mean - half, mean + half), table, level, parts)
+
+
+def differing(data: Cube, within: Sequence[str], level: float = 0.90) -> list[str]:
+    """Return main effects and pairs that differ from 0 in only one of two analyses, in words.
+
+    One takes all values as independent; the other is a split plot in blocks: a replication is a block, a
+    treatment a whole plot, and the factors `within` vary inside of it.
+    """
+    plain = effects_of(strata(data), level=level).table
+    split = effects_of(strata(data, within=within, block=True), level=level).table
+    found = []
+    for one, other in zip(plain.iter_rows(named=True), split.iter_rows(named=True), strict=True):
+        sure, also = (not each["low"] <= 0.0 <= each["high"] for each in (one, other))
+        if sure != also:
+            where = "in the split plot alone" if also else "only as independent"
+            found.append(f"{one['term']} {one['level']} ({one['effect']:+.4f}, {where})")
+    return found
 
 
 def _freedom(parts: Strata, term: Term) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -78,6 +78,26 @@ class Cube:
         it, so that they sum to zero over the levels of any factor.
         """
         return project(self.cells, self.axes(term))
+
+    def effect_of(self, levels: Mapping[str, str]) -> float:
+        """Return one effect by its levels."""
+        found = self.effect(self.term(levels))
+        place = tuple(
+            own.index(levels[factor]) if factor in levels else 0
+            for factor, own in zip(self.factors, self.levels, strict=True)
+        )
+        return float(found[place])
+
+    def level_means(self, factor: str, at: Mapping[str, str] | None = None) -> dict[str, float]:
+        """Return the mean over all cells by level of a factor, at levels of others where they are given."""
+        at, k = at or {}, self.factors.index(factor)
+        place = tuple(
+            own.index(at[name]) if name in at else slice(None)
+            for name, own in zip(self.factors, self.levels, strict=True)
+        )
+        axis, levels = k - sum(name in at for name in self.factors[:k]), self.levels[k]
+        means = np.moveaxis(self.cells[place], axis, 0).reshape(len(levels), -1).mean(axis=1)
+        return dict(zip(levels, map(float, means), strict=True))
 
 
 def project(values: Floats, axes: tuple[int, ...]) -> Floats:

@@ -59,6 +59,24 @@ class Strata:
         values = self.cube.values
         return Stratum(values.size - 1, float(np.sum((values - values.mean()) ** 2)))
 
+    @property
+    def shares(self) -> dict[str, float]:
+        """Percentage of variation by term, `P:C`."""
+        total = self.total.squares
+        return {":".join(term): 100.0 * part.squares / total for term, part in self.terms.items()}
+
+    @property
+    def shares_of_means(self) -> dict[str, float]:
+        """Percentage of the variation of the cells' means by term, less what error puts there.
+
+        Omega squared over the cells' means: each sum of squares less its degrees of freedom times the mean
+        square of the error, over the sum of these. The length of runs and their number do not bias it; of one
+        replication there is no error.
+        """
+        error = self.between.mean_square if self.between.df else 0.0
+        squares = {":".join(term): part.squares - part.df * error for term, part in self.terms.items()}
+        return {term: 100.0 * own / sum(squares.values()) for term, own in squares.items()}
+
     def error(self, term: Term) -> Stratum:
         """Return the error that the effects of a term are subject to."""
         return self.within if self.within is not None and not self.inside.isdisjoint(term) else self.between

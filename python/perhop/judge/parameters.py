@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, get_args, get_origin
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
+
+from perhop.judge.grammar import Part
 
 _NAMES = {str: "text", int: "whole number", float: "finite number"}
 _MOST = sys.float_info.max
+
+
+def unfit_of(name: str, given: Mapping[str, Any], known: Mapping[str, Callable[..., Any]]) -> str | None:
+    """Return what is wrong with a call by name: there is no such function, or of its parameters.
+
+    The first parameter of each is what was measured.
+    """
+    if name not in known:
+        return f"no predicate {name!r}; there is {', '.join(known) or 'none'}"
+    _, *names = inspect.signature(known[name]).parameters
+    types = get_type_hints(known[name], include_extras=True)
+    return unfit(given, {one: types[one] for one in names})
+
+
+def unfit_predicate(predicates: Mapping[str, Callable[..., Any]]) -> Callable[[Part], str | None]:
+    """Return what says what is wrong with a part that names one of these predicates."""
+    return lambda part: unfit_of(str(part.predicate), part.parameters, predicates)
 
 
 def unfit(given: Mapping[str, Any], wanted: Mapping[str, Any]) -> str | None:

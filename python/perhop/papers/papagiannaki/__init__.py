@@ -1,1 +1,0 @@
-"""The mark that acknowledgments should carry: the study of Papagiannaki and others."""
