@@ -111,10 +111,12 @@ def test_describe_rounds_no_setting_of_a_scheduler() -> None:
     drr = SchedulerView("drr", quanta_bytes=[1234567, 1000])
     cbq = SchedulerView("cbq", shares=[0.3333333, 0.5])
     paired = SchedulerView("paired-counter", data="data", share=0.3333333)
-    assert [str(one) for one in (drr, cbq, paired)] == [
+    htb = SchedulerView("htb", rate_bit_s=8e6, rates_bit_s=[1e6, 2.5e6])
+    assert [str(one) for one in (drr, cbq, paired, htb)] == [
         "drr 1234567 : 1000",
         "cbq 0.3333333 : 0.5",
         "paired-counter, 0.3333333 for data",
+        "htb 1 : 2.5 of 8 Mbit/s",
     ]
 
 
@@ -188,3 +190,12 @@ def test_losses_in_bursts_are_told_by_their_mean_and_length(cli: Cli, two_way: P
     assert "Losses in bursts" in cli("describe", two_way, "-s", chain).out
     refused = cli("estimate", two_way, "-s", chain, "--json").json()["estimates"]
     assert not any(one["holds"] for one in refused if not one["bound"])
+
+
+def test_a_shaper_is_a_column_of_its_port(cli: Cli, two_way: Path) -> None:
+    assert "shaper" not in cli("describe", two_way).out
+    held = cli("describe", two_way, "-s", 'port.slow-fast.shaper={rate="50kbit/s", mpu="64B"}')
+    row = next(line for line in held.out.splitlines() if line.startswith("port.slow-fast"))
+    assert row.endswith("50 kbit/s")
+    shaped = [link.port.shaper for link in Scenario.load(two_way).describe().links]
+    assert shaped == [None, None]

@@ -391,3 +391,15 @@ def test_the_command(cli: Cli, tmp_path: Path) -> None:
     assert found["TCP under loss: square root law"]["holds"] is False
     assert found["TCP under loss: square root law"]["value"] is None
     assert cli("estimate", file, "-s", "flow.f.tcp.cc=vegas").code == 3
+
+
+def test_nothing_holds_where_a_port_is_slower_than_its_link(tmp_path: Path) -> None:
+    file = tmp_path / "held.toml"
+    file.write_text(TWO_WAY)
+    scenario = Scenario.load(file)
+    assert any(one.holds for one in estimates(scenario))
+    held = estimates(scenario.override('port.fast-slow.shaper={rate="2Mbit/s"}'))
+    assert {one.why_not for one in held} == {"port.fast-slow holds packets to a rate of its own"}
+    classes = '[{ name = "all", rate = "1Mbit/s" }]'
+    htb = scenario.override('port.fast-slow.scheduler={kind="htb"}', f"port.fast-slow.class={classes}")
+    assert {one.why_not for one in estimates(htb)} == {"port.fast-slow holds packets to a rate of its own"}

@@ -6,9 +6,14 @@ use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use perhop_core::packet::{ClassId, Meta};
-use perhop_core::sched::{Cbq, CbqClass, Drr, Heads, Scheduler, Select, StrictPriority, Wfq, Wrr};
+use perhop_core::sched::{
+    Cbq, CbqClass, Drr, Framing, Heads, Htb, HtbClass, Scheduler, Select, Shaped, ShapedParams,
+    StrictPriority, Wfq, Wrr,
+};
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::{BitRate, Bytes};
+
+const LINE: BitRate = BitRate::new(100_000_000_000).expect("not zero");
 
 /// Four classes that always wait.
 struct Four([Meta; 4]);
@@ -52,6 +57,20 @@ fn schedulers(c: &mut Criterion) {
     let isolated = CbqClass { isolated: true, priority: 1, ..shares[3] };
     let mixed = [shares[0], shares[1], bounded, isolated];
     pick("cbq: the same, one class bounded and one isolated", &mut Cbq::new(rate, &mixed).expect("shares"));
+    let class = |mbit: u64| HtbClass {
+        rate: BitRate::new(mbit * 1_000_000).expect("not zero"),
+        ceil: rate,
+        burst: Bytes(1600),
+        cburst: Bytes(1600),
+        priority: 0,
+        quantum: Bytes(mbit * 1500),
+    };
+    let mut htb = Htb::new(rate, Bytes(1600), &[4, 3, 2, 1].map(class)).expect("they fit");
+    pick("htb: select and serve, 4 classes waiting", &mut htb);
+    // never short of tokens: the cost of the bucket alone is the difference from strict priority
+    let params = ShapedParams { rate: LINE, burst: Bytes(1_000_000), framing: Framing::default() };
+    let mut shaped = Shaped::new(params, Box::new(StrictPriority)).expect("a burst");
+    pick("strict priority behind a shaper", &mut shaped);
 }
 
 criterion_group!(elements, schedulers);

@@ -1,6 +1,8 @@
 //! The laws of every scheduler, for those that divide the link: one line for each way to configure one.
 
-use perhop_core::sched::{Cbq, CbqClass, Drr, Wfq, Wrr};
+use perhop_core::sched::{
+    Cbq, CbqClass, Drr, Framing, Htb, HtbClass, Scheduler, Shaped, ShapedParams, StrictPriority, Wfq, Wrr,
+};
 use perhop_core::time::Span;
 use perhop_core::units::{BitRate, Bytes};
 use perhop_testkit::scheduler_laws;
@@ -54,3 +56,36 @@ scheduler_laws!(
 );
 scheduler_laws!(cbq_of_all_kinds, || cbq(&[EF, BOUNDED, ISOLATED, REGULATED, INDEBTED]), classes = 5);
 scheduler_laws!(cbq_hardly_any, || cbq(&[HARDLY_ANY, REST]), classes = 2);
+
+fn htb(classes: &[HtbClass]) -> Box<Htb> {
+    let rate = BitRate::new(8_000_000).expect("not zero");
+    Box::new(Htb::new(rate, Bytes(1600), classes).expect("classes that fit their parent"))
+}
+
+const LENDS: HtbClass = HtbClass {
+    rate: BitRate::new(1_000_000).expect("not zero"),
+    ceil: BitRate::new(8_000_000).expect("not zero"),
+    burst: Bytes(1600),
+    cburst: Bytes(1600),
+    priority: 0,
+    quantum: Bytes(1500),
+};
+const HELD: HtbClass = HtbClass { ceil: LENDS.rate, burst: Bytes(1), quantum: Bytes(100), ..LENDS };
+const LATER: HtbClass = HtbClass { priority: 3, cburst: Bytes(1), ..LENDS };
+
+scheduler_laws!(htb_alone, || htb(&[LENDS]), classes = 1);
+scheduler_laws!(htb_even, || htb(&[LENDS; 3]), classes = 3);
+scheduler_laws!(htb_of_all_kinds, || htb(&[LENDS, HELD, LATER, LENDS, HELD]), classes = 5);
+
+/// At 2 Mbit/s with a burst that is less than the longest packet.
+fn shaped(scheduler: Box<dyn Scheduler>) -> Box<Shaped> {
+    let rate = BitRate::new(2_000_000).expect("not zero");
+    let framing = Framing { overhead: Bytes(18), mpu: Bytes(64) };
+    let params = ShapedParams { rate, burst: Bytes(1000), framing };
+    Box::new(Shaped::new(params, scheduler).expect("a burst that can be counted"))
+}
+
+scheduler_laws!(shaped_alone, || shaped(Box::new(StrictPriority)), classes = 1);
+scheduler_laws!(shaped_priorities, || shaped(Box::new(StrictPriority)), classes = 3);
+scheduler_laws!(shaped_turns, || shaped(drr(&[1, 500, 1500])), classes = 3);
+scheduler_laws!(shaped_weights, || shaped(wfq(&[5, 1, 97, 30])), classes = 4);

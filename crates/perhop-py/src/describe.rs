@@ -92,7 +92,18 @@ fn link(link: &Link, from: &str, to: &str) -> Value {
                 Scheduler::Cbq(classes) => json!({
                     "kind": "cbq", "shares": classes.iter().map(|c| c.share).collect::<Vec<_>>(),
                 }),
+                Scheduler::Htb { rate, classes, .. } => json!({
+                    "kind": "htb",
+                    "rate_bit_s": rate.bits_per_sec(),
+                    "rates_bit_s": classes.iter().map(|c| c.rate.bits_per_sec()).collect::<Vec<_>>(),
+                }),
             },
+            "shaper": link.port.shaper.map(|shaper| json!({
+                "rate_bit_s": shaper.rate.bits_per_sec(),
+                "burst_bytes": shaper.burst.0,
+                "overhead_bytes": shaper.framing.overhead.0,
+                "mpu_bytes": shaper.framing.mpu.0,
+            })),
             "classes": link.port.classes.iter().map(class).collect::<Vec<_>>(),
             "backpressure": link.port.backpressure,
         },

@@ -339,7 +339,7 @@ fn several_mistakes_in_one_pass() {
     51:35 conditioner.premium.marker.yellow: no packet is yellow: a token-bucket meter has two colours, green and red (take a meter of three colours, `sr-tcm` or `tr-tcm`, or leave `yellow` out)
     52:10 conditioner.premium.shaper: no colour is shaped (write `shape` for a colour in `marker`, or leave `shaper` out)
     56:8 conditioner.acks.from: `d[9]` does not exist: `d` has 4 members (the last member is `d[3]`)
-    62:22 port.e-r2.scheduler.kind: `wwr` is not one of "strict-priority", "paired-counter", "wrr", "drr", "wfq", "cbq", "python" (did you mean `wrr`?)
+    62:22 port.e-r2.scheduler.kind: `wwr` is not one of "strict-priority", "paired-counter", "wrr", "drr", "wfq", "cbq", "htb", "python" (did you mean `wrr`?)
     86:53 port.r2-r3.class.af.queue.green.max_p: 2 is outside the range: above 0 and at most 1
     91:9 port.r2-r3.class.be.share: 0 is outside the range: above 0 and at most 1
     119:8 udp.cbr.mark: `EE` is not a mark (did you mean `EF`?)

@@ -82,8 +82,49 @@ fn classes_have_what_the_scheduler_needs() {
     105:11 port.r3-r2.class.be.quantum: `wfq` has no use for `quantum` (it is for `scheduler = { kind = "drr" }`)
     "#);
     // Of a scheduler that is misspelt nothing follows.
-    assert_snapshot!(one(r#"kind = "cbq""#, r#"kind = "cqb""#), @r#"73:22 port.r2-r3.scheduler.kind: `cqb` is not one of "strict-priority", "paired-counter", "wrr", "drr", "wfq", "cbq", "python" (did you mean `cbq`?)"#);
+    assert_snapshot!(one(r#"kind = "cbq""#, r#"kind = "cqb""#), @r#"73:22 port.r2-r3.scheduler.kind: `cqb` is not one of "strict-priority", "paired-counter", "wrr", "drr", "wfq", "cbq", "htb", "python" (did you mean `cbq`?)"#);
     assert_snapshot!(one(r#"scheduler = { kind = "cbq" }"#, r#"scheduler = "cbq""#), @r#"73:13 port.r2-r3.scheduler: must be a table, not a string (write a table, as in `{ kind = "cbq" }`)"#);
+}
+
+#[test]
+fn a_port_may_be_slower_than_its_link() {
+    let shaper = |settings: &str| {
+        one(
+            "scheduler = { kind = \"drr\" }",
+            &format!("shaper = {{ {settings} }}\nscheduler = {{ kind = \"drr\" }}"),
+        )
+    };
+    assert_snapshot!(shaper(r#"rate = "2Mbit/s", burst = "3kB", overhead = "18B", mpu = "64B""#), @"no mistake");
+    assert_snapshot!(shaper(r#"rate = "3Mbit/s""#), @"97:19 port.r3-r2.shaper.rate: rate (3Mbit/s) must be below that of the link `r3->r2`, 3Mbit/s (a link holds its port to its own rate: leave `shaper` out)");
+    assert_snapshot!(shaper(r#"burst = "3kB""#), @r#"97:10 port.r3-r2.shaper.rate: `rate` is missing (add `rate = "100kbit/s"`: packets leave at this rate at most.)"#);
+    assert_snapshot!(shaper(r#"rate = "2Mbit/s", burst = "0B""#), @"97:38 port.r3-r2.shaper.burst: burst (0B) must exceed 0B");
+    assert_snapshot!(shaper(r#"rate = "2Mbit/s", burst = "2p""#), @"97:38 port.r3-r2.shaper.burst: `p` is not a unit for a size (write `1460B`, `64kB` or `64KiB`)");
+    assert_snapshot!(shaper(r#"rate = "2Mbit/s", limit = "20p""#), @"97:30 port.r3-r2.shaper.limit: there is no setting `limit` here (known here: rate, burst, overhead, mpu)");
+    assert_snapshot!(shaper(r#"rate = "0bit/s""#), @"97:19 port.r3-r2.shaper.rate: a rate must be above zero: at zero nothing is ever sent (write `100kbit/s`, `10Mbps` or `1.25MB/s`)");
+}
+
+#[test]
+fn classes_of_htb_have_rates() {
+    let htb = |scheduler: &str, af: &str, be: &str| {
+        lines(domain(&[
+            (r#"scheduler = { kind = "drr" }"#, &format!("scheduler = {{ kind = \"htb\"{scheduler} }}")),
+            (r#"quantum = "1500B""#, af),
+            (r#"quantum = "500B""#, be),
+        ]))
+    };
+    let (one, two) = (
+        r#"rate = "1Mbit/s""#,
+        "rate = \"2Mbit/s\"\nceil = \"3Mbit/s\"\npriority = 1\nquantum = \"3kB\"\nburst = \"3kB\"\ncburst = \"2kB\"",
+    );
+    assert_snapshot!(htb("", one, two), @"no mistake");
+    assert_snapshot!(htb("", one, r#"ceil = "1Mbit/s""#), @r#"103:1 port.r3-r2.class.be.rate: `htb` needs `rate` of every class (write what it has for itself, as `rate = "2Mbit/s"`)"#);
+    assert_snapshot!(htb(r#", rate = "2Mbit/s""#, one, two), @"105:8 port.r3-r2.class.be.rate: rate (2Mbit/s) makes more than the 2Mbit/s of `htb` with those of the classes before it (lower the rates, or raise that of the scheduler)");
+    assert_snapshot!(htb("", one, "rate = \"1Mbit/s\"\nceil = \"999kbit/s\""), @"106:8 port.r3-r2.class.be.ceil: ceil (999kbit/s) must be at least the rate of 1000000bit/s");
+    assert_snapshot!(htb("", one, "rate = \"1Mbit/s\"\nburst = \"0B\"\nshare = 0.5"), @r#"
+    106:9 port.r3-r2.class.be.burst: burst (0B) must exceed 0B
+    107:9 port.r3-r2.class.be.share: `htb` has no use for `share` (it is for `scheduler = { kind = "cbq" }`)
+    "#);
+    assert_snapshot!(htb(r#", burst = "0B""#, one, two), @"97:37 port.r3-r2.scheduler.burst: burst (0B) must exceed 0B");
 }
 
 #[test]

@@ -54,7 +54,7 @@ fn a_misspelt_key_points_at_the_key() {
 #[test]
 fn a_misspelt_word() {
     assert_snapshot!(all(changed(&[(r#"kind = "paired-counter""#, r#"kind = "paired-couter""#)])), @r#"
-     × port.slow-fast.scheduler.kind: `paired-couter` is not one of "strict-priority", "paired-counter", "wrr", "drr", "wfq", "cbq", "python"
+     × port.slow-fast.scheduler.kind: `paired-couter` is not one of "strict-priority", "paired-counter", "wrr", "drr", "wfq", "cbq", "htb", "python"
        ╭─[test.toml:34:22]
     33 │ to = "fast"
     34 │ scheduler = { kind = "paired-couter", data = "data", share = 0.5 }

@@ -60,6 +60,7 @@ def _parts(meaning: Description) -> Iterator[Part]:
             "scheduler": str(link.port.scheduler),
             "classes": ", ".join(one.name for one in link.port.classes),
             "backpressure": link.port.backpressure,
+            "shaper_bit_s": link.port.shaper and link.port.shaper.rate_bit_s,
         }
         for link in links
     ]
@@ -78,7 +79,8 @@ def _parts(meaning: Description) -> Iterator[Part]:
         yield _table(
             "Losses in bursts", "link | mean loss: {loss:%} | mean burst, packets: {burst:.3g}", bursty
         )
-    yield _table("Ports", "port | scheduler | classes | backpressure", ports)
+    shaped = " | shaper: shaper_bit_s" if any(link.port.shaper for link in links) else ""
+    yield _table("Ports", "port | scheduler | classes | backpressure" + shaped, ports)
     for title, lines in (
         ("Queues", queue_lines(meaning.settings.port)),
         ("Conditioners", conditioner_lines(meaning.settings.conditioner)),
@@ -153,7 +155,8 @@ def _members(cells: Sequence[str]) -> str:
 def _is_default(port: PortView) -> bool:
     """Return whether the port is as one that no scenario file mentions."""
     one = port.classes[0]
-    as_default = (one.name, one.queue, one.limit, port.backpressure) == ("all", "fifo", "1000p", None)
+    held = port.backpressure or port.shaper
+    as_default = (one.name, one.queue, one.limit, held) == ("all", "fifo", "1000p", None)
     return as_default and len(port.classes) == 1
 
 

@@ -12,7 +12,7 @@ from perhop.models.network import Network
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from perhop.scenario.scenario import Scenario
+    from perhop.scenario.scenario import LinkView, Scenario
 
 
 def estimates(scenario: Scenario) -> Sequence[Estimate]:
@@ -40,9 +40,17 @@ def estimates(scenario: Scenario) -> Sequence[Estimate]:
         estimate_links.overload,
     ):
         found += _grouped(form(network))
-    traced = next((link.name for link in network.described.links if link.trace), None)
-    why = f"the rate of {traced} follows a trace"
-    return [replace(one, value=None, holds=False, why_not=why) for one in found] if traced else found
+    why = next((why for link in network.described.links if (why := _not_its_rate(link))), None)
+    return [replace(one, value=None, holds=False, why_not=why) for one in found] if why else found
+
+
+def _not_its_rate(link: LinkView) -> str:
+    """Return why what waits for a link does not have its rate."""
+    if link.trace:
+        return f"the rate of {link.name} follows a trace"
+    if link.port.shaper or link.port.scheduler.kind == "htb":
+        return f"{link.port.path} holds packets to a rate of its own"
+    return ""
 
 
 def _grouped(every: Sequence[Estimate]) -> list[Estimate]:

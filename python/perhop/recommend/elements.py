@@ -28,7 +28,21 @@ OF_TODAY = ("codel", "pie", "cobalt", "fq")
 """Queues that are tried with the settings that they have by default."""
 
 OF_SCHEDULERS = frozenset(
-    ("weight", "quantum", "share", "priority", "bounded", "isolated", "maxidle", "minidle", "offtime", "gain")
+    (
+        *(
+            "weight",
+            "quantum",
+            "share",
+            "priority",
+            "bounded",
+            "isolated",
+            "maxidle",
+            "minidle",
+            "offtime",
+            "gain",
+        ),
+        *("rate", "ceil", "burst", "cburst"),
+    )
 )
 """Settings of a class that some scheduler alone has a use for."""
 
@@ -148,6 +162,7 @@ def _shares(port: Table) -> list[float]:
         "wfq": lambda one: float(one["weight"]),
         "drr": lambda one: quantity(one["quantum"])[0],
         "cbq": lambda one: float(one["share"]),
+        "htb": lambda one: quantity(one["rate"])[0],
         "paired-counter": lambda one: (
             scheduler["share"] if one["name"] == scheduler["data"] else 1.0 - scheduler["share"]
         ),

@@ -75,12 +75,26 @@ class SchedulerView(msgspec.Struct, frozen=True):
     weights: list[int] | None = None
     quanta_bytes: list[int] | None = None
     shares: list[float] | None = None
+    rate_bit_s: float | None = None
+    rates_bit_s: list[float] | None = None
 
     def __str__(self) -> str:
         if self.share is not None:
             return f"{self.kind}, {exact(self.share)} for {self.data}"
+        if self.rates_bit_s is not None:
+            rates = " : ".join(exact(rate / 1e6) for rate in self.rates_bit_s)
+            return f"{self.kind} {rates} of {exact((self.rate_bit_s or 0.0) / 1e6)} Mbit/s"
         parts = self.weights or self.quanta_bytes or self.shares or []
         return " ".join([self.kind, " : ".join(exact(part) for part in parts)]).rstrip()
+
+
+class ShaperView(msgspec.Struct, frozen=True):
+    """What holds a port to a rate below its link's."""
+
+    rate_bit_s: float
+    burst_bytes: int
+    overhead_bytes: int
+    mpu_bytes: int
 
 
 class PortView(msgspec.Struct, frozen=True):
@@ -90,6 +104,7 @@ class PortView(msgspec.Struct, frozen=True):
     scheduler: SchedulerView
     classes: list[ClassView]
     backpressure: int | None = None
+    shaper: ShaperView | None = None
 
 
 class BurstLossView(msgspec.Struct, frozen=True):

@@ -1,4 +1,4 @@
-//! Token buckets in exact arithmetic: what the meters count with.
+//! Token buckets in exact arithmetic: what meters, shapers and schedulers count with.
 //!
 //! Source: RFC 2697 section 3 and RFC 2698 section 3. Different: tokens come continuously, not a byte at a time. A token
 //! is 10^-9 bit, so that a rate in bit/s times a time in ns is a whole number of tokens. Nothing is ever rounded: levels
@@ -119,10 +119,76 @@ impl Bucket {
     }
 }
 
+/// A bucket that fills as time passes, and of which more may be taken than it holds.
+#[derive(Clone, Debug)]
+pub struct Credit {
+    inflow: Inflow,
+    /// Below zero where something is owed.
+    level: i128,
+    depth: i128,
+}
+
+impl Credit {
+    /// A full one for `depth`, filled at `rate`; `field` is the name of the depth.
+    ///
+    /// # Errors
+    /// As [`Bucket::new`].
+    pub fn new(field: &'static str, rate: BitRate, depth: Bytes) -> Result<Self, ParamError> {
+        let depth = i128::from(Bucket::new(field, depth)?.depth);
+        Ok(Self { inflow: Inflow::new(rate), level: depth, depth })
+    }
+
+    /// Fills it up to `now`.
+    pub fn refill(&mut self, now: Instant) {
+        let more = i128::try_from(self.inflow.take(now)).unwrap_or(i128::MAX);
+        self.level = self.level.saturating_add(more).min(self.depth);
+    }
+
+    /// Takes the tokens for `len`, also those that are not there.
+    pub fn charge(&mut self, len: Bytes) {
+        self.level -= tokens(len);
+    }
+
+    /// Whether it holds the tokens for `len`, or is full.
+    #[must_use]
+    pub fn covers(&self, len: Bytes) -> bool {
+        self.level >= tokens(len).min(self.depth)
+    }
+
+    /// The first nanosecond in which [`Credit::covers`] `len`, but not before the last [`Credit::refill`].
+    #[must_use]
+    pub fn when(&self, len: Bytes) -> Instant {
+        let lacking = (tokens(len).min(self.depth) - self.level).max(0);
+        self.inflow.when(u64::try_from(lacking).unwrap_or(u64::MAX))
+    }
+}
+
+fn tokens(len: Bytes) -> i128 {
+    i128::from(len.0) * i128::from(TOKENS_PER_BYTE)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::time::Span;
+
+    #[test]
+    fn credit_goes_below_zero_and_comes_back_in_its_nanosecond() {
+        let rate = BitRate::new(3).expect("not zero");
+        let mut credit = Credit::new("burst", rate, Bytes(2)).expect("a depth");
+        assert!(credit.covers(Bytes(2)) && credit.covers(Bytes(9)), "it is full");
+        credit.charge(Bytes(3));
+        assert!(!credit.covers(Bytes(0)));
+        assert_eq!(credit.when(Bytes(0)), Instant::from_nanos(2_666_666_667));
+        assert_eq!(credit.when(Bytes(9)), Instant::from_nanos(8_000_000_000));
+        credit.refill(Instant::from_nanos(2_666_666_666));
+        assert!(!credit.covers(Bytes(0)));
+        credit.refill(Instant::from_nanos(2_666_666_667));
+        assert!(credit.covers(Bytes(0)) && !credit.covers(Bytes(1)));
+        credit.refill(Instant::MAX);
+        assert!(credit.covers(Bytes(u64::MAX)));
+        assert_eq!(credit.when(Bytes(1)), Instant::MAX);
+    }
 
     fn inflow(bits_per_sec: u64) -> Inflow {
         Inflow::new(BitRate::new(bits_per_sec).expect("not zero"))

@@ -2,14 +2,18 @@
 
 mod cbq;
 mod drr;
+mod htb;
 mod paired_counter;
+mod shaped;
 mod strict_priority;
 mod wfq;
 mod wrr;
 
 pub use cbq::{Cbq, CbqClass};
 pub use drr::Drr;
+pub use htb::{Htb, HtbClass};
 pub use paired_counter::{PairedCounter, ShareError};
+pub use shaped::{Framing, Shaped, ShapedParams};
 pub use strict_priority::StrictPriority;
 pub use wfq::Wfq;
 pub use wrr::Wrr;

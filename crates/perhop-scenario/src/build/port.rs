@@ -15,7 +15,7 @@ use perhop_core::queue::{
     LinuxDualPi2, LinuxPie, LinuxPieParams, Pie, PieParams, Red, Rio,
 };
 use perhop_core::rng::Stream;
-use perhop_core::sched::{Cbq, Drr, PairedCounter, Scheduler, StrictPriority, Wfq, Wrr};
+use perhop_core::sched::{Cbq, Drr, Htb, PairedCounter, Scheduler, Shaped, StrictPriority, Wfq, Wrr};
 use perhop_core::sink::SiteId;
 use perhop_core::units::BitRate;
 
@@ -44,13 +44,19 @@ pub(super) fn outgoing<P: OnWire>(
         classes.push(Class::new(site, queue));
     }
     let built = match (classes.len(), classes.pop()) {
-        (1, Some(class)) if takes_all(&port.classes[0]) && !regulates(&port.scheduler) => Port::single(class),
+        (1, Some(class)) if takes_all(&port.classes[0]) && !regulates(port) => Port::single(class),
         (_, last) => {
             classes.extend(last);
             let path = format!("{}.scheduler", port.path);
             let stream = Stream::new(run.seed, run.replication, &path);
-            let scheduler =
-                scheduler(&port.scheduler, link.rate, stream, outside).map_err(|error| error.at(&path))?;
+            let rate = port.shaper.map_or(link.rate, |shaper| shaper.rate);
+            let mut scheduler =
+                scheduler(&port.scheduler, rate, stream, outside).map_err(|error| error.at(&path))?;
+            if let Some(params) = port.shaper {
+                let path = format!("{}.shaper", port.path);
+                let shaped = Shaped::new(params, scheduler).map_err(ElementError::from);
+                scheduler = Box::new(shaped.map_err(|error| error.at(&path))?);
+            }
             Port::new(site, classifier(&port.classes), classes, scheduler)
         }
     };
@@ -176,6 +182,7 @@ pub(crate) fn own_scheduler(
         model::Scheduler::Drr(quanta) => Box::new(Drr::new(quanta)?),
         model::Scheduler::Wfq(weights) => Box::new(Wfq::new(weights)?),
         model::Scheduler::Cbq(classes) => Box::new(Cbq::new(rate, classes)?),
+        model::Scheduler::Htb { rate, burst, classes } => Box::new(Htb::new(*rate, *burst, classes)?),
         model::Scheduler::Custom(_) => return Ok(None),
     }))
 }
@@ -204,9 +211,10 @@ fn takes_all(class: &model::Class) -> bool {
     !class.matches.iter().any(|selector| matches!(selector, model::Selector::Mark(_)))
 }
 
-/// Whether a scheduler may keep its only class waiting.
-fn regulates(scheduler: &model::Scheduler) -> bool {
-    matches!(scheduler, model::Scheduler::Cbq(_) | model::Scheduler::Custom(_))
+/// Whether a port may keep its only class waiting.
+const fn regulates(port: &model::Port) -> bool {
+    use model::Scheduler::{Cbq, Custom, Htb};
+    port.shaper.is_some() || matches!(port.scheduler, Cbq(_) | Custom(_) | Htb { .. })
 }
 
 fn classifier(classes: &[model::Class]) -> Box<dyn Classifier> {

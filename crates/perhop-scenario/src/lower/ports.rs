@@ -10,11 +10,12 @@ use crate::read::mistakes::Report;
 use crate::read::tree::{Step, steps};
 use crate::words::marks::{Mark, Selector};
 use crate::words::names::End;
-use crate::words::units::{Size, Time};
+use crate::words::units::{Rate, Size, Time};
+use crate::written::defaults;
 use crate::written::file::{self, Port, ScenarioFile, Scheduler};
 use crate::written::port;
 use crate::written::queue::Queue;
-use perhop_core::sched::{Cbq, CbqClass};
+use perhop_core::sched::{Cbq, CbqClass, Framing, HtbClass, ShapedParams};
 use perhop_core::time::Span;
 use perhop_core::units::{BitRate, Bytes};
 
@@ -46,7 +47,7 @@ pub(crate) fn place(
         if let Some((_, i)) = owner {
             let path = std::mem::take(&mut link.port.path);
             link.port = model_port(&file.port[*i], path, link.rate, file.run.packet_size);
-            check_shares(&link.port, link.rate, *i, report);
+            check_rates(link, *i, report);
             if let model::Scheduler::Custom(scheduler) = &mut link.port.scheduler {
                 let at = steps!["port", *i, "scheduler"];
                 if programs::give(Some(&mut scheduler.code), file.run.clock, &at, report)
@@ -167,6 +168,7 @@ fn add_default(
         to: Some(to),
         between: None,
         backpressure: None,
+        shaper: None,
         scheduler: port::scheduler(),
         class: port::classes(),
     };
@@ -184,8 +186,31 @@ fn add_default(
     }
 }
 
-/// CBQ can give every class of port number `i` its share of a link of `rate`.
-fn check_shares(port: &model::Port, rate: BitRate, i: usize, report: &mut Report) {
+/// Port number `i` is slower than its link where it has a shaper, and its scheduler can give every class what it has of that.
+fn check_rates(link: &model::Link, i: usize, report: &mut Report) {
+    let port = &link.port;
+    let rate = port.shaper.map_or(link.rate, |shaper| shaper.rate);
+    if port.shaper.is_some() && link.trace.is_none() && rate >= link.rate {
+        let at = steps!["port", i, "shaper", "rate"];
+        let (own, most) = (Rate(rate), Rate(link.rate));
+        let rule = format!("rate ({own}) must be below that of the link `{}`, {most}", link.name);
+        report.error(&at, rule, Some("a link holds its port to its own rate: leave `shaper` out".to_owned()));
+    }
+    if let model::Scheduler::Htb { rate, classes, .. } = &port.scheduler {
+        let at = |j: usize| steps!["port", i, "class", j, "rate"];
+        let mut sums = classes.iter().scan(0, |sum, class| {
+            *sum += u128::from(class.rate.bits_per_sec());
+            Some(*sum)
+        });
+        let all_have_one = (0..classes.len()).all(|j| report.tree.is_written(&at(j)));
+        if let Some(j) = sums.position(|sum| sum > u128::from(rate.bits_per_sec())).filter(|_| all_have_one) {
+            let (own, most) = (Rate(classes[j].rate), Rate(*rate));
+            let rule = format!(
+                "rate ({own}) makes more than the {most} of `htb` with those of the classes before it"
+            );
+            report.error(&at(j), rule, Some("lower the rates, or raise that of the scheduler".to_owned()));
+        }
+    }
     let model::Scheduler::Cbq(classes) = &port.scheduler else { return };
     for (j, class) in classes.iter().enumerate() {
         // each by itself: what they are together, and whatever else a class has, does not depend on the rate
@@ -201,10 +226,18 @@ fn check_shares(port: &model::Port, rate: BitRate, i: usize, report: &mut Report
 /// A port with every default.
 pub(crate) fn plain_port(path: String, rate: BitRate) -> model::Port {
     let classes = port::classes().iter().map(|class| model_class(class, rate, None)).collect();
-    model::Port { path, classes, scheduler: model::Scheduler::StrictPriority, backpressure: None }
+    model::Port {
+        path,
+        classes,
+        scheduler: model::Scheduler::StrictPriority,
+        shaper: None,
+        backpressure: None,
+    }
 }
 
-fn model_port(port: &Port, path: String, rate: BitRate, packet_size: Option<Size>) -> model::Port {
+fn model_port(port: &Port, path: String, link: BitRate, packet_size: Option<Size>) -> model::Port {
+    let shaper = port.shaper.as_ref().map(shaped);
+    let rate = shaper.map_or(link, |shaper| shaper.rate);
     let scheduler = match &port.scheduler {
         Scheduler::StrictPriority => model::Scheduler::StrictPriority,
         Scheduler::PairedCounter { data, share } => {
@@ -218,6 +251,11 @@ fn model_port(port: &Port, path: String, rate: BitRate, packet_size: Option<Size
             model::Scheduler::Drr(port.class.iter().map(quantum).collect())
         }
         Scheduler::Cbq => model::Scheduler::Cbq(port.class.iter().map(cbq_class).collect()),
+        Scheduler::Htb { rate: parent, burst } => model::Scheduler::Htb {
+            rate: parent.map_or(rate, |parent| parent.0),
+            burst: burst.0,
+            classes: port.class.iter().map(|class| htb_class(class, rate)).collect(),
+        },
         Scheduler::Python { file, name, settings } => model::Scheduler::Custom(model::CustomScheduler {
             name: name.to_string(),
             settings: settings.clone(),
@@ -227,7 +265,28 @@ fn model_port(port: &Port, path: String, rate: BitRate, packet_size: Option<Size
         }),
     };
     let classes = port.class.iter().map(|class| model_class(class, rate, packet_size)).collect();
-    model::Port { path, classes, scheduler, backpressure: port.backpressure }
+    model::Port { path, classes, scheduler, shaper, backpressure: port.backpressure }
+}
+
+/// `shaper` as the element has it.
+pub(crate) fn shaped(shaper: &port::PortShaper) -> ShapedParams {
+    let framing = Framing { overhead: shaper.overhead.0, mpu: shaper.mpu.0 };
+    ShapedParams { rate: shaper.rate.0, burst: shaper.burst.0, framing }
+}
+
+/// What HTB gives `class`; `any` stands for a rate that is missing.
+pub(crate) fn htb_class(class: &file::Class, any: BitRate) -> HtbClass {
+    let rate = class.rate.map_or(any, |rate| rate.0);
+    let burst = |given: Option<Size>| given.unwrap_or_else(defaults::burst).0;
+    let tenth = Bytes((rate.bits_per_sec() / 80).clamp(1000, 200_000));
+    HtbClass {
+        rate,
+        ceil: class.ceil.map_or(rate, |ceil| ceil.0),
+        burst: burst(class.burst),
+        cburst: burst(class.cburst),
+        priority: class.priority.unwrap_or(0),
+        quantum: class.quantum.map_or(tenth, |quantum| quantum.0),
+    }
 }
 
 /// The weight of each class.

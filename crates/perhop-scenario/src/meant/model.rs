@@ -18,7 +18,7 @@ use perhop_core::queue::{
     LinuxDualPi2Params, LinuxPieParams, PieParams, RedParams, RioParams, Thresholds,
 };
 use perhop_core::rate_trace::RateTrace;
-use perhop_core::sched::CbqClass;
+use perhop_core::sched::{CbqClass, HtbClass, ShapedParams};
 use perhop_core::shaper::ShaperParams;
 use perhop_core::time::Span;
 use perhop_core::units::{BitRate, Bytes, QueueSize};
@@ -140,6 +140,8 @@ pub struct Port {
     pub classes: Vec<Class>,
     /// Which class is served next.
     pub scheduler: Scheduler,
+    /// The rate below the link's that holds it, if there is one.
+    pub shaper: Option<ShapedParams>,
     /// Backpressure threshold in data packets per connection; hosts only.
     pub backpressure: Option<u32>,
 }
@@ -357,6 +359,15 @@ pub enum Scheduler {
     Wfq(Vec<u32>),
     /// Class-based queueing: what each class may use.
     Cbq(Vec<CbqClass>),
+    /// Hierarchical token buckets.
+    Htb {
+        /// Rate of the parent of all classes.
+        rate: BitRate,
+        /// Burst of that.
+        burst: Bytes,
+        /// What each class may use.
+        classes: Vec<HtbClass>,
+    },
     /// A scheduler from outside.
     Custom(CustomScheduler),
 }
@@ -368,7 +379,7 @@ pub struct CustomScheduler {
     pub name: String,
     /// Its settings.
     pub settings: SettingsTable,
-    /// Rate of the link behind the port.
+    /// Rate of the link behind the port, or of its shaper.
     pub rate: BitRate,
     /// Names of the classes of the port, in order.
     pub classes: Vec<String>,

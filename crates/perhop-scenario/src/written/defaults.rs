@@ -132,6 +132,16 @@ pub(crate) fn fq_quantum() -> Size {
     Size(Bytes(1514))
 }
 
+/// 1600 bytes: the burst that `tc` computes for an HTB class where the timer is fine enough.
+pub(crate) fn burst() -> Size {
+    Size(Bytes(1600))
+}
+
+/// Nothing: ours, as in `tc-tbf(8)`.
+pub(crate) fn no_bytes() -> Size {
+    Size(Bytes(0))
+}
+
 /// 64 packets: RFC 8290 section 4.1.
 pub(crate) fn fq_drop_batch() -> u32 {
     64

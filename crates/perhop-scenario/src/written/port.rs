@@ -10,7 +10,7 @@ use crate::words::files::FileName;
 use crate::words::marks::Selector;
 use crate::words::names::{End, Label};
 use crate::words::setting::SettingsTable;
-use crate::words::units::{Size, Time};
+use crate::words::units::{Rate, Size, Time};
 use crate::written::defaults;
 use crate::written::queue::Queue;
 
@@ -37,6 +37,10 @@ pub struct Port {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1))]
     pub backpressure: Option<u32>,
+    /// Holds the port to a rate below the link's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "PortShaper")]
+    pub shaper: Option<PortShaper>,
     /// Which class is served next.
     #[serde(default = "scheduler")]
     pub scheduler: Scheduler,
@@ -44,6 +48,23 @@ pub struct Port {
     #[serde(default = "classes")]
     #[schemars(length(min = 1, max = 256))]
     pub class: Vec<Class>,
+}
+
+/// Holds a port to a rate (`tc-tbf(8)`).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PortShaper {
+    /// Packets leave at this rate at most.
+    pub rate: Rate,
+    /// What may leave at once after a pause, at the link's rate.
+    #[serde(default = "defaults::burst")]
+    pub burst: Size,
+    /// Bytes that each packet counts more than it has.
+    #[serde(default = "defaults::no_bytes")]
+    pub overhead: Size,
+    /// The least that a packet counts, `overhead` included.
+    #[serde(default = "defaults::no_bytes")]
+    pub mpu: Size,
 }
 
 /// Earlier classes first, which with one class is plain FIFO: ours.
@@ -66,6 +87,10 @@ pub(crate) fn classes() -> Vec<Class> {
         minidle: None,
         offtime: None,
         gain: None,
+        rate: None,
+        ceil: None,
+        burst: None,
+        cburst: None,
         queue: queue(),
     }]
 }
@@ -84,7 +109,8 @@ pub struct Class {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1))]
     pub weight: Option<u32>,
-    /// With `drr`: bytes that the class may send in each round.
+    /// With `drr`: bytes that the class may send in each round. With `htb`: bytes of its turn among classes of its priority; without
+    /// it what its `rate` is in a tenth of a second, from 1000B to 200000B.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Size")]
     pub quantum: Option<Size>,
@@ -100,7 +126,8 @@ pub struct Class {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "bool")]
     pub isolated: Option<bool>,
-    /// With `cbq`: classes with a smaller number are served first, as far as their shares go; 0 to 7.
+    /// With `cbq`: classes with a smaller number are served first, as far as their shares go; 0 to 7. With `htb` as far as their
+    /// rates go, and they borrow first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u8", range(max = 7))]
     pub priority: Option<u8>,
@@ -121,6 +148,22 @@ pub struct Class {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u8", range(min = 1, max = 16))]
     pub gain: Option<u8>,
+    /// With `htb`: what the class has for itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Rate")]
+    pub rate: Option<Rate>,
+    /// With `htb`: the most that the class gets, with what others leave. Without it its `rate`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Rate")]
+    pub ceil: Option<Rate>,
+    /// With `htb`: what the class may send of its own at once after a pause. Without it 1600B.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Size")]
+    pub burst: Option<Size>,
+    /// With `htb`: what the class may send at once after a pause, with what it borrows. Without it 1600B.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Size")]
+    pub cburst: Option<Size>,
     /// The queue.
     #[serde(default = "queue")]
     pub queue: Queue,
@@ -154,6 +197,16 @@ pub enum Scheduler {
     Wfq,
     /// Class-based queueing (Floyd and Van Jacobson 1995): each class has its `share` of the link, and what others leave.
     Cbq,
+    /// Hierarchical token buckets (`tc-htb(8)`): each class has its `rate`, and up to its `ceil` what others leave.
+    Htb {
+        /// What the classes have together. Without it the rate of the port's `shaper`, or else the link's.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[schemars(with = "Rate")]
+        rate: Option<Rate>,
+        /// What they may send together at once after a pause, as far as they borrow it.
+        #[serde(default = "defaults::burst")]
+        burst: Size,
+    },
     /// A scheduler in Python: a class of a file beside the scenario.
     Python {
         /// The file.

@@ -14,6 +14,11 @@ pub struct Made {
     sizes: u64,
     /// How many hosts send, `s[0]` and so on.
     hosts: usize,
+    /// Whether nothing may have a length that is not doubled with all others.
+    scales: bool,
+    /// The rate that was made last, and that of the link between the first two routers.
+    last_rate: u64,
+    core_rate: u64,
     text: String,
 }
 
@@ -33,7 +38,9 @@ pub struct Form {
 /// Scenario number `case`.
 pub fn scenario(case: u64, form: Form) -> String {
     let numbers = Numbers::of_case(case);
-    let mut made = Made { numbers, rates: form.scale, sizes: form.scale, hosts: 0, text: String::new() };
+    let (rates, sizes, scales) = (form.scale, form.scale, form.scales);
+    let mut made =
+        Made { numbers, rates, sizes, hosts: 0, scales, last_rate: 0, core_rate: 0, text: String::new() };
     made.write(form);
     made.text
 }
@@ -47,7 +54,8 @@ impl Made {
     fn rate(&mut self, most: u64) -> String {
         let decades = [100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000];
         let rate = self.numbers.pick(&decades) * (1 + self.numbers.number() % 9) / 9;
-        format!("\"{}bit/s\"", rate * most / 100 * self.rates)
+        self.last_rate = rate * most / 100 * self.rates;
+        format!("\"{}bit/s\"", self.last_rate)
     }
 
     fn size(&self, bytes: u64) -> String {
@@ -77,6 +85,9 @@ impl Made {
         self.link(&format!("r{}", routers - 1), "d[*]", form);
         for r in 1..routers {
             self.link(&format!("r{}", r - 1), &format!("r{r}"), form);
+            if r == 1 {
+                self.core_rate = self.last_rate;
+            }
         }
         if routers > 1 {
             let (at, to) = if self.numbers.once_in(4) { (1, 0) } else { (0, 1) };
@@ -107,13 +118,25 @@ impl Made {
     }
 
     fn port(&mut self, at: &str, to: &str) {
-        let kind = *self.numbers.pick(&["strict-priority", "wrr", "drr", "wfq", "cbq", "paired-counter"]);
-        let more = if kind == "paired-counter" { ", data = \"rest\", share = 0.5" } else { "" };
+        let kind =
+            *self.numbers.pick(&["strict-priority", "wrr", "drr", "wfq", "cbq", "htb", "paired-counter"]);
+        let more = match kind {
+            "paired-counter" => ", data = \"rest\", share = 0.5".to_owned(),
+            "htb" => format!(", burst = {}", self.size(2_000)),
+            _ => String::new(),
+        };
         let ends = match self.numbers.once_in(3) {
             true => format!("between = [\"{at}\", \"{to}\"]"),
             false => format!("at = \"{at}\"\nto = \"{to}\""),
         };
         self.put(&format!("[[port]]\n{ends}\nscheduler = {{ kind = \"{kind}\"{more} }}"));
+        if self.numbers.once_in(3) {
+            let rate = self.core_rate / self.rates / 4 * 3 * self.rates;
+            let (burst, overhead) = (self.size(2_000), self.size(20));
+            self.put(&format!(
+                "shaper = {{ rate = \"{rate}bit/s\", burst = {burst}, overhead = {overhead} }}"
+            ));
+        }
         let matches = *self.numbers.pick(&["AF11\", \"AF12\", \"AF13", "EF", "pure-ack"]);
         for (name, matches) in [("first", matches), ("rest", "any")] {
             let queue = self.queue();
@@ -123,6 +146,12 @@ impl Made {
                 "wrr" | "wfq" => self.put("weight = 2"),
                 "drr" => self.put(&format!("quantum = {quantum}")),
                 "cbq" => self.put("share = 0.5"),
+                "htb" => {
+                    let rate = self.core_rate / self.rates / 8 * self.rates;
+                    let ceil = 4 * rate;
+                    let bursts = format!("burst = {quantum}\ncburst = {quantum}\nquantum = {quantum}");
+                    self.put(&format!("rate = \"{rate}bit/s\"\nceil = \"{ceil}bit/s\"\n{bursts}"));
+                }
                 _ => {}
             }
         }
@@ -146,7 +175,7 @@ impl Made {
                 format!("{{ kind = \"codel\", limit = {}{times}{like} }}", self.size(60_000))
             }
             3 => {
-                let inside = self.numbers.pick(&["fifo", "codel"]);
+                let inside = self.numbers.pick(&["fifo", "codel", "pie"]);
                 let like = self.numbers.pick(&["rfc8290", "linux"]);
                 let (limit, quantum) = (self.size(20_000), self.size(1_500));
                 format!(
@@ -157,8 +186,9 @@ impl Made {
             4 => {
                 let linux = ", conventions = { like = \"linux\" }";
                 let options = ", active_from = \"2p\", derandomize = true, cap_adjustment = true, ecn = true";
-                let more = ["", linux, options, ", delay_from = \"departure-rate\""];
-                let more = self.numbers.pick(&more);
+                // Linux's packets and what is measured of the rate have lengths of their own
+                let fixed = ["", options, linux, ", delay_from = \"departure-rate\""];
+                let more = self.numbers.pick(if self.scales { &fixed[..2] } else { &fixed });
                 let quick = "target = \"2ms\", t_update = \"5ms\", max_burst = \"10ms\"";
                 format!("{{ kind = \"pie\", limit = {}, {quick}{more} }}", self.size(60_000))
             }

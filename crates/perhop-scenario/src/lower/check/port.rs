@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use perhop_core::dscp::Dscp;
 use perhop_core::packet::ClassId;
 use perhop_core::param_error::ParamError;
-use perhop_core::sched::{Cbq, PairedCounter, Wfq};
+use perhop_core::sched::{Cbq, Htb, PairedCounter, Shaped, StrictPriority, Wfq};
 use perhop_core::units::BitRate;
 
 use crate::build;
-use crate::lower::check::queue::{possible, queue, refuse_with_hint};
+use crate::lower::check::queue::{possible, queue, refuse, refuse_with_hint};
 use crate::lower::conditioner::marks_given;
-use crate::lower::ports::{cbq_class, model_selector, weights};
+use crate::lower::ports::{cbq_class, htb_class, model_selector, shaped, weights};
 use crate::meant::model::{self, cells};
 use crate::read::mistakes::Report;
 use crate::read::tree::{Step, steps};
@@ -20,6 +20,7 @@ use crate::words::names::Label;
 use crate::words::suggest;
 use crate::words::units::Size;
 use crate::written::file::{Class, Port, ScenarioFile, Scheduler};
+use crate::written::{defaults, port};
 
 /// Checks every port by itself.
 pub(crate) fn check(file: &ScenarioFile, report: &mut Report) {
@@ -29,6 +30,11 @@ pub(crate) fn check(file: &ScenarioFile, report: &mut Report) {
         ends(port, i, report);
         classes(port, i, &marks, !file.flow.is_empty(), report);
         scheduler(port, i, report);
+        if let Some(shaper) = &port.shaper
+            && let Err(error) = Shaped::new(shaped(shaper), Box::new(StrictPriority))
+        {
+            refuse(&error, &steps!["port", i, "shaper"], report);
+        }
         for (j, class) in port.class.iter().enumerate() {
             let at = steps!["port", i, "class", j];
             queue(&class.queue, packet_size, &[&at[..], &steps!["queue"]].concat(), report);
@@ -129,20 +135,26 @@ fn needs(class: &Class, scheduler: &Scheduler, at: &[Step], report: &mut Report)
         Scheduler::Drr => "drr",
         Scheduler::Wfq => "wfq",
         Scheduler::Cbq => "cbq",
+        Scheduler::Htb { .. } => "htb",
         Scheduler::Python { .. } => "python",
     };
     let weighted = if kind == "wfq" { "wfq" } else { "wrr" };
+    let [turns, ranks] = if kind == "htb" { ["htb"; 2] } else { ["drr", "cbq"] };
     let settings = [
         ("weight", weighted, class.weight.is_some(), true),
-        ("quantum", "drr", class.quantum.is_some(), true),
+        ("quantum", turns, class.quantum.is_some(), turns == "drr"),
         ("share", "cbq", class.share.is_some(), true),
         ("bounded", "cbq", class.bounded.is_some(), false),
         ("isolated", "cbq", class.isolated.is_some(), false),
-        ("priority", "cbq", class.priority.is_some(), false),
+        ("priority", ranks, class.priority.is_some(), false),
         ("maxidle", "cbq", class.maxidle.is_some(), false),
         ("minidle", "cbq", class.minidle.is_some(), false),
         ("offtime", "cbq", class.offtime.is_some(), false),
         ("gain", "cbq", class.gain.is_some(), false),
+        ("rate", "htb", class.rate.is_some(), true),
+        ("ceil", "htb", class.ceil.is_some(), false),
+        ("burst", "htb", class.burst.is_some(), false),
+        ("cburst", "htb", class.cburst.is_some(), false),
     ];
     for (key, of, given, needed) in settings {
         let at = [at, &steps![key]].concat();
@@ -156,6 +168,7 @@ fn needs(class: &Class, scheduler: &Scheduler, at: &[Step], report: &mut Report)
                 }
                 "weight" => "write `weight = 1` for packets in turn",
                 "quantum" => "write the longest packet, as `quantum = \"1500B\"`, or a multiple of it",
+                "rate" => "write what it has for itself, as `rate = \"2Mbit/s\"`",
                 _ => "write the fraction of the link that it is allocated, as `share = 0.3`",
             };
             let rule = format!("`{kind}` needs `{key}` of every class");
@@ -167,6 +180,11 @@ fn needs(class: &Class, scheduler: &Scheduler, at: &[Step], report: &mut Report)
 fn scheduler(port: &Port, i: usize, report: &mut Report) {
     if let Scheduler::PairedCounter { data, share } = &port.scheduler {
         return paired_counter(port, i, data, *share, report);
+    }
+    if let Scheduler::Htb { burst, .. } = &port.scheduler
+        && let Err(error) = Htb::new(any_rate(), burst.0, &[htb_class(&port::classes()[0], any_rate())])
+    {
+        refuse(&error, &steps!["port", i, "scheduler"], report);
     }
     let mut sound = true;
     for (j, class) in port.class.iter().enumerate() {
@@ -207,6 +225,10 @@ fn alone(class: &Class, scheduler: &Scheduler) -> Result<(), ParamError> {
         (Scheduler::Wfq, Class { weight: Some(weight), .. }) => model::Scheduler::Wfq(vec![*weight]),
         (Scheduler::Drr, Class { quantum: Some(Size(quantum)), .. }) => model::Scheduler::Drr(vec![*quantum]),
         (Scheduler::Cbq, Class { share: Some(_), .. }) => model::Scheduler::Cbq(vec![cbq_class(class)]),
+        (Scheduler::Htb { .. }, Class { rate: Some(rate), .. }) => {
+            let classes = vec![htb_class(class, rate.0)];
+            model::Scheduler::Htb { rate: rate.0, burst: defaults::burst().0, classes }
+        }
         _ => return Ok(()),
     };
     build::own_scheduler(&given, any_rate()).map(drop)
