@@ -1,107 +1,149 @@
-"""Reduction of results to rows, and the pack, from hand-made numbers."""
+"""Reduction of results to rows, and the files of feroz, from hand-made numbers."""
 
 from __future__ import annotations
 
 import json
+import shutil
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from html import unescape
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 
 from conftest import made, undraw
 from perhop import Scenario
 from perhop.experiment.definition import Campaign
-from perhop.papers.error import PackError
-from perhop.papers.feroz.calibration import load_calibration
-from perhop.papers.feroz.cases import FACTORS, FIGURE, FITTED, Case, published_rows
-from perhop.papers.feroz.document import Reproduction, reduce
-from perhop.papers.feroz.measure import Marks, spacing_kept
-from perhop.papers.feroz.plan import MEASURED, SHORTER, Runs, make_plan
-from perhop.papers.feroz.study import STUDY
-from perhop.papers.pack import load_pack
+from perhop.judge.verdict import MIN_REPLICATIONS
+from perhop.papers.behind import runs_behind
+from perhop.papers.folder import SHORTER, load
+from perhop.papers.folder_page import Reproduced
+from perhop.papers.form import StudyError
+from perhop.papers.of_folder import study_of
+from perhop.papers.pack import pack_dir
+from perhop.papers.plan import Plan, changed, short
 from perhop.run.run import Result
-from test_papers_traced import spaced_trace, web
+from test_papers_feroz_measures import trace_of
 from test_report import check_page
 
-PLAN = make_plan()
-BY_ID = {case.id: case for case in PLAN.cases}
-PACK = load_pack("feroz", FIGURE)
-FIT = load_calibration(PACK)
-
-NumbersOf = Callable[[Case, str, str], dict[str, Any]]
-"""What a run of a case gives, by the value of the parameters that vary and the id of the reading."""
+FOLDER = pack_dir("feroz")
+OWN = load(FOLDER, "feroz")
+STUDY: Any = study_of(OWN)
+STUDY_PY: Any = OWN.code
+PLAN: Plan = STUDY.plan(quick=False)
 
 
-def responses(case: Case, **changes: float) -> dict[str, float]:
-    """One run of a case as a campaign measures it: two flows with as much goodput and variation as asked."""
-    found = {"timeouts": 5, "dropped": 100, "dropped_in": 0, "goodput": 18000.0, "cov": 0.1, "obtained": 0.5}
-    found |= changes
-    # of two flows the sample's deviation is the root of two times the population's
-    found |= {"flows": 2, "cov": found["cov"] * 2**0.5, "short_over_long": 4.0}
-    return found | {"assured": found["obtained"] * case.assured_bit_s}
+def often(plan: Plan, names: Collection[str]) -> Plan:
+    """Give a plan without sweeps, with ten replications of all, under some readings."""
+    return replace(
+        plan,
+        beyond=(),
+        fitted=tuple(short(one, (), 10) for one in plan.fitted),
+        read=tuple(
+            (reading, tuple(short(one, (), 10) for one in own))
+            for reading, own in plan.read
+            if reading.id in names
+        ),
+    )
 
 
-def as_claimed(case: Case, at: str = FITTED, reading: str = "") -> dict[str, Any]:
+BARE = often(PLAN, (SHORTER, "guard off", "SACK", "slow edges"))
+"""What most tests need: each claim under a reading or more."""
+FIT = STUDY_PY.FIT
+FIRST, ASSURED, *_ = OWN.about
+PRINTED = {
+    (*(one.place.get(name, "") for name in ("figure", "tokens", "marker")), one.response): one.value
+    for about in (FIRST, ASSURED)
+    for one in about.references.listed
+}
+
+At = Mapping[str, str]
+NumbersOf = Callable[[At, str], dict[str, float | None]]
+"""What a run at these levels gives that is not as usual, by them and the id of the reading."""
+
+
+def printed(at: At, response: str, instead: float = 0.0) -> float:
+    """Give what is printed at a place."""
+    return PRINTED.get((at["figure"], at.get("tokens", ""), at["marker"], response), instead)
+
+
+def promised(at: At) -> float:
+    """Give the rate that an assured flow is promised, bit/s."""
+    return int(at.get("tokens", 0)) * 1024 * 8 / 0.25
+
+
+def as_claimed(at: At, reading: str = "") -> dict[str, float | None]:
     """Numbers that do what the paper says."""
-    level = {"tcp-friendly": 1, "token-bucket": 2, "none": 3}[case.marker]
+    level = {"tcp-friendly": 1, "token-bucket": 2, "none": 3}[at["marker"]]
     return {
         "timeouts": 4 * level,
-        "dropped": 100 * level,
-        "goodput": case.published.get("goodput", 18000.0 / level),
+        "losses_per_s": float(level),
+        "goodput": printed(at, "goodput", 18000.0 / level),
         "cov": 0.05 * level,
-        "obtained": 0.8 / level,
+        "obtained_share": 0.8 / level,
     }
+
+
+def run_of(at: At, more: Mapping[str, float | None]) -> dict[str, float | None]:
+    """One run as campaigns measure it."""
+    usual: dict[str, Any] = {"timeouts": 5, "losses_per_s": 1.0, "losses_in": 0.0, "goodput": 18000.0}
+    usual |= {"cov": 0.1, "obtained_share": 0.5, "short_over_long": 4.0, **more}
+    n = 100 if at["figure"] in ("2", "3", "2-scaled", "3-interval") else 10
+    usual["cov_sample"] = usual["cov"] / (1 - 1 / n) ** 0.5
+    usual["losses_out"] = usual["losses_per_s"] - usual["losses_in"]
+    usual["lost_in"] = usual["losses_in"] / usual["losses_per_s"] if usual["losses_per_s"] else None
+    usual.setdefault("assured", usual["obtained_share"] * promised(at))
+    usual["obtained"] = usual["assured"] / 1e6
+    made_up = {"completion_mean": 2.0, "completion_p95": 3.0, "completed": 2.0, "unfinished": 0.0}
+    return {**made_up, "gaps_kept": 1.0, "gap_excess": 0.0, **usual}
 
 
 def measured(campaign: Campaign, numbers_of: NumbersOf, reading: str, spread: int) -> pl.DataFrame:
     """What a campaign measures; time-outs differ by replication."""
-    rows = []
-    for at, row, marker in (one.levels for one in campaign.design.treatments):
-        case = BY_ID[f"{row} {marker}"]
+    rows, names = [], campaign.design.names
+    for one in campaign.design.treatments:
+        at = {"marker": "tcp-friendly", **dict(zip(names, one.levels, strict=True))}
+        found = run_of(at, numbers_of(at, reading))
         for k in range(campaign.design.replications):
-            found = responses(case, **numbers_of(case, at, reading))
-            found["timeouts"] = max(0, found["timeouts"] + spread * (k % 10 - 4))
-            rows += [(at, row, marker, k, one.name, float(found[one.name])) for one in campaign.responses]
-    return pl.DataFrame(rows, [*FACTORS, "replication", "response", "value"], orient="row")
+            values = {**found, "timeouts": max(0, (found["timeouts"] or 0) + spread * (k % 10 - 4))}
+            rows += [
+                ("key", one.name, *one.levels, k, each.name, values[each.name]) for each in campaign.responses
+            ]
+    columns = ["key", "treatment", *names, "replication", "response", "value"]
+    return pl.DataFrame(rows, columns, orient="row").with_columns(pl.col("value").cast(pl.Float64))
 
 
-def whole(case: Case, numbers_of: NumbersOf, mark: list[str] | None = None) -> Result:
-    """One run of a case that is needed whole."""
-    if case.figure == "short":
-        found = numbers_of(case, FITTED, "")
-        return web(found.get("completed_s", (1.0, 3.0)), timeouts=found.get("timeouts", 5), dropped=100)
-    trace = spaced_trace(case.tokens, 3 * case.tokens) if case.tokens else spaced_trace()
-    return replace(made(), trace={"packets": pl.DataFrame(trace | ({"mark": mark} if mark else {}))})
+def drawn() -> Result:
+    """One traced run that is drawn."""
+    trace = trace_of([k / 80 for k in range(1600)], [k % 3 == 0 for k in range(1600)])
+    trace |= {"flow": ["bulk[0]"] * 1600, "color": ["green"] * 1600}
+    return replace(made(), trace={"packets": pl.DataFrame(trace)})
 
 
-def reproduce(
-    numbers_of: NumbersOf = as_claimed,
-    spread: int = 0,
-    plan: Runs | None = None,
-    mark: list[str] | None = None,
-) -> Reproduction:
+def reproduce(numbers_of: NumbersOf = as_claimed, spread: int = 0, plan: Plan = BARE) -> Reproduced:
     """Reduce runs of a plan, as a rule of the full one without sweeps."""
-    plan = plan or replace(PLAN, beyond=())
     names = [""] * len(plan.fitted) + [reading.id for reading, own in plan.read for _ in own]
     names += [""] * len(plan.beyond)
     frames = [
         measured(one, numbers_of, name, spread) for one, name in zip(plan.campaigns, names, strict=True)
     ]
-    drawn = [whole(BY_ID[job[1].rpartition(" ")[0]], numbers_of, mark) for job in plan.drawn]
-    return reduce(plan, plan.results(frames, drawn), "perhop reproduce feroz", 1)
+    results = plan.results(frames, [drawn() for _ in plan.drawn])
+    outcome: Reproduced = STUDY.reduce(plan, results, "perhop reproduce feroz", 1)
+    return outcome
 
 
 @cache
-def claimed() -> Reproduction:
+def claimed() -> Reproduced:
     """Reduce runs that do what the paper says, once for all tests that only read what comes of it."""
     return reproduce()
+
+
+def rows_of(found: Reproduced) -> dict[tuple[str, str, str], dict[str, Any]]:
+    return {(row["table"], row["id"], row["quantity"]): row for row in found.document["rows"]}
 
 
 def test_the_document_has_the_agreed_keys_and_is_plain_json() -> None:
@@ -109,172 +151,108 @@ def test_the_document_has_the_agreed_keys_and_is_plain_json() -> None:
     assert list(document) == ["paper", "results_version", "command", "rows", "claims"]
     keys = ["table", "id", "quantity", "unit", "published", "closed_form", "simulated"]
     assert all(list(row) == keys for row in document["rows"])
-    assert len({(row["id"], row["quantity"]) for row in document["rows"]}) == len(document["rows"])
+    assert len(rows_of(claimed())) == len(document["rows"]) == 175
     assert all(row["closed_form"] == {"printed": None, "bounded": None} for row in document["rows"])
     assert json.dumps(document, allow_nan=False) == json.dumps(reproduce().document, allow_nan=False)
 
 
-def test_commands_run_one_case_as_long_as_the_study_does() -> None:
-    run_it = "perhop run papers/feroz/baseline.toml"
-    assert BY_ID["1 tcp-friendly"].command(PACK, FIT) == f"{run_it} -o out/feroz-1-tcp-friendly"
-    traced = BY_ID["marks token-bucket"].command(PACK, FIT)
-    assert traced.startswith(f"{run_it} -s 'conditioner.marker.meter=")
-    assert traced.endswith(" -s 'run.duration=20s' --trace packets -o out/feroz-marks-token-bucket")
-
-
 def test_every_printed_number_has_its_row() -> None:
-    rows = {(row["id"], row["quantity"]): row for row in claimed().document["rows"]}
-    for id_, printed in published_rows(PACK).items():
-        for quantity, value in printed.items():
-            assert rows[id_, quantity]["published"] == value, (id_, quantity)
-    one = rows["1 tcp-friendly", "losses_per_s"]
+    rows = rows_of(claimed())
+    words = {"none": "no marker"}
+    for (figure, tokens, marker, quantity), value in PRINTED.items():
+        id_ = ", ".join(filter(None, (tokens, words.get(marker, marker))))
+        assert rows[figure, id_, quantity]["published"] == value
+    assert len(PRINTED) == sum(row["published"] is not None for row in rows.values()) == 15 * 4 + 20
+    one = rows["1", "tcp-friendly", "losses_per_s"]
     assert (one["published"], one["unit"], one["simulated"]["mean"]) == (1.46, "packets/s", 1.0)
-    assert rows["6-15 token-bucket", "obtained"]["published"] == 0.26
-    assert rows["6-15 token-bucket", "obtained"]["simulated"]["mean"] == pytest.approx(0.4 * 0.49152)
-    assert rows["6-15 token-bucket", "obtained_share"]["simulated"]["mean"] == pytest.approx(0.4)
+    assert rows["6", "15, token-bucket", "obtained"]["published"] == 0.26
+    assert rows["6", "15, token-bucket", "obtained"]["simulated"]["mean"] == pytest.approx(0.4 * 0.49152)
+    assert rows["6", "15, token-bucket", "obtained_share"]["simulated"]["mean"] == pytest.approx(0.4)
 
 
 def test_the_guard_of_reno_is_shown_with_and_without() -> None:
-    def numbers_of(case: Case, at: str, reading: str) -> dict[str, Any]:
-        return {**as_claimed(case), **({"timeouts": 2} if reading == "guard off" else {})}
+    def numbers_of(at: At, reading: str) -> dict[str, float | None]:
+        return {**as_claimed(at), **({"timeouts": 2} if reading == "guard off" else {})}
 
     text = dict(reproduce(numbers_of).findings)["Time-outs with the guard of Reno and without"]
-    assert "with the guard: 4.0 (tcp-friendly), 8.0 (token-bucket), 12.0 (none)" in text
-    assert "without it: 2.0 (tcp-friendly), 2.0 (token-bucket), 2.0 (none)" in text
-
-
-@pytest.mark.parametrize(
-    ("pattern", "tokens", "kept", "excess"),
-    [
-        ([False, True] * 4, 4, 1.0, 0.0),
-        ([False, False, True] * 3, 3, 1.0, 0.0),
-        ([False, True, False, False, True, False, True, False, False, True], 4, 1.0, 1 / 6),
-        ([True, True, True, True, False, False, False, False], 4, 0.0, -1.0),
-    ],
-)
-def test_spacing_is_held_against_the_algorithm(
-    pattern: list[bool], tokens: int, kept: float, excess: float
-) -> None:
-    size = len(pattern)
-    time = np.array([(k + (n + 0.5) / size) * 0.25 for k in range(6) for n in range(size)])
-    found = spacing_kept(Marks(time, np.array(pattern * 6)), tokens)
-    assert found == pytest.approx({"gaps_kept": kept, "gap_excess": excess})
-
-
-def test_spacing_follows_an_estimate_that_moves() -> None:
-    """Eight packets, then sixteen: E is 8, then 12; with four tokens S is 1, then 2."""
-    counts, marks, time = (8, 16, 16), [], []
-    spacings = (0, 1, 2)
-    for k, (count, spacing) in enumerate(zip(counts, spacings, strict=True)):
-        marks += [n % (spacing + 1) == spacing for n in range(count)]
-        time += [(k + (n + 0.5) / count) * 0.25 for n in range(count)]
-    moving = Marks(np.array(time), np.array(marks))
-    assert spacing_kept(moving, 4) == {"gaps_kept": 1.0, "gap_excess": 0.0}
-    assert spacing_kept(moving, 4, gain=1.0)["gaps_kept"] < 1.0
-
-
-def test_a_run_is_measured_by_the_campaign_of_its_scenario() -> None:
-    flows = {
-        "name": ["bulk[0]", "bulk[1]", "assured"],
-        "goodput_bit_s": np.array([1e5, 3e5, 9e5]),
-        "timeouts": np.array([2, 3, 1], dtype=np.uint64),
-    }
-    queues = {
-        "path": ["port.r2-r3.class.all", "port.r3-d[0].class.all"],
-        "dropped_packets": np.array([50, 7], dtype=np.uint64),
-        "dropped_green": np.array([20, 7], dtype=np.uint64),
-    }
-    result = made(flows=flows, queues=queues)
-    found = {
-        one.name: one.evaluate(result)[()]
-        for one in Campaign.load(PACK.folder / MEASURED["assured.toml"]).responses
-    }
-    assert found == {
-        "timeouts": 6.0,
-        "dropped": 50.0,
-        "dropped_in": 20.0,
-        "flows": 2.0,
-        "goodput": 25000.0,
-        "cov": pytest.approx(0.5 * 2**0.5),
-        "assured": 9e5,
-    }
-    base = {one.name: one.text for one in Campaign.load(PACK.folder / MEASURED["baseline.toml"]).responses}
-    for one in Campaign.load(PACK.folder / MEASURED["assured.toml"]).responses:
-        if one.name != "assured":
-            assert one.text.replace(' where name != "assured"', "") == base[one.name]
+    assert "with the guard: 4.0 (tcp-friendly), 8.0 (token-bucket), 12.0 (no marker)" in text
+    assert "without it: 2.0 (tcp-friendly), 2.0 (token-bucket), 2.0 (no marker)" in text
 
 
 def test_quantities_are_made_of_responses() -> None:
-    m = reproduce(lambda case, *_: {"dropped": 50, "dropped_in": 20, "cov": 0.3}).measured[FITTED]
-    found = {name: values[0] for name, values in m.values["2 none"].items()}
-    assert found == pytest.approx(
-        {
-            "timeouts": 5,
-            "losses_per_s": 0.5,
-            "losses_in": 0.2,
-            "losses_out": 0.3,
-            "goodput": 18000,
-            "cov": 0.3,
-        }
-    )
+    """The deviation is that of all flows; a rate is over what is promised."""
+    m = reproduce(lambda *_: {"cov": 0.3}).measured["campaign.toml"]
+    for figure in FIRST.subject.levels["figure"]:
+        assert m.mean("cov", figure=figure, marker="tcp-friendly") == pytest.approx(0.3), figure
+    assert m.mean("short_over_long", figure="rtt", marker="none") == 4.0
+    own = reproduce(lambda *_: {}).measured["campaign-assured.toml"]
+    for tokens in ASSURED.subject.levels["tokens"]:
+        at = {"tokens": tokens, "marker": "token-bucket"}
+        assert own.mean("obtained_share", **at) == pytest.approx(0.5)
+        assert own.mean("obtained", **at) == pytest.approx(promised(at) / 2e6)
+    assert own.mean("goodput", tokens="20", marker="token-bucket") == 18000.0
 
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_study_without_a_finished_transfer_has_a_row_without_a_number() -> None:
-    found = reproduce(lambda case, *_: {**as_claimed(case), "completed_s": [None, None]})
-    rows = {(row["id"], row["quantity"]): row["simulated"] for row in found.document["rows"]}
-    assert rows["short none", "completion_mean"] == {"mean": None, "ci95": None, "n": 0}
-    assert rows["short none", "unfinished"]["mean"] == 2.0
-    assert "completion mean" in STUDY.page(replace(PLAN, beyond=()), found)
-
-
-def test_an_assured_flow_is_held_against_its_rate() -> None:
-    m = reproduce(lambda *_: {}).measured[FITTED]
-    assert m.mean("6-20 token-bucket", "obtained") == pytest.approx(0.32768)
-    assert m.mean("6-20 token-bucket", "obtained_share") == pytest.approx(0.5)
-    assert m.mean("6-20 token-bucket", "goodput") == pytest.approx(18000.0)
-    assert m.mean("rtt none", "short_over_long") == pytest.approx(4.0)
+    found = reproduce(lambda at, _: {**as_claimed(at), "completion_mean": None, "unfinished": 2.0})
+    rows = rows_of(found)
+    none = rows["extra", "Short transfers, no marker", "completion_mean"]["simulated"]
+    assert none == {"mean": None, "ci95": None, "n": 0}
+    assert rows["extra", "Short transfers, no marker", "unfinished"]["simulated"]["mean"] == 2.0
+    found.document.update(runs_behind(BARE))
+    assert "completion mean" in STUDY.page(BARE, found)
 
 
 def test_lost_in_packets_are_said() -> None:
-    def lost(case: Case, *_: str) -> dict[str, Any]:
-        return {**as_claimed(case), **({"dropped_in": 50} if case.id == "1 tcp-friendly" else {})}
+    def lost(at: At, _: str) -> dict[str, float | None]:
+        place = (at["figure"], at["marker"])
+        return {**as_claimed(at), **({"losses_in": 0.5} if place == ("1", "tcp-friendly") else {})}
 
-    assert claimed().warnings == ()
-    assert reproduce(lost).warnings == (
-        "RIO is to drop OUT packets first, yet of the lost packets more than a fifth were IN: "
-        "50% with tcp-friendly in Table 1",
+    assert claimed().warnings == []
+    (told,) = reproduce(lost).warnings
+    assert told.startswith(
+        "RIO is to drop OUT packets first, yet of the lost packets more than a fifth were IN"
     )
+    assert "1, tcp-friendly is 0.5" in told
 
 
 @cache
-def full() -> Reproduction:
+def full() -> Reproduced:
     """Reduce runs of the full plan, sweeps too; at a swept value all runs are alike."""
     places = {str(value): place for place, value in enumerate(FIT.parameters["depth"].levels)}
     places |= {"coupled": 0, "decoupled": 1, "shared": 2}
 
-    def numbers_of(case: Case, at: str, _: str) -> dict[str, Any]:
-        swept = {"timeouts": 10 * places.get(at, 1), "dropped": 100 * places.get(at, 1)}
-        return {**as_claimed(case), **(swept if at != FITTED else {})}
+    def numbers_of(at: At, _: str) -> dict[str, float | None]:
+        own = {*FIT.parameters} - {"tokens"}
+        swept = next((places.get(level, 1) for name, level in at.items() if name in own), None)
+        more = {} if swept is None else {"timeouts": 10 * swept, "losses_per_s": float(swept)}
+        return {**as_claimed(at), **more}
 
-    return reproduce(numbers_of, plan=PLAN)
+    found = reproduce(numbers_of, plan=replace(BARE, beyond=PLAN.beyond))
+    found.document.update(runs_behind(BARE))
+    return found
 
 
 def test_sweeps_are_put_to_their_values() -> None:
-    found = full().measured
-    means = [
-        found[f"averaging={value}"].mean("1 none", "timeouts") for value in ("coupled", "decoupled", "shared")
+    swept = full().beyond["1 averaging"]
+    values = ("coupled", "decoupled", "shared")
+    assert [swept.mean("timeouts", averaging=one, marker="none") for one in values] == [0.0, 10.0, 20.0]
+    assert [one.id for one in PLAN.beyond] == [
+        *(f"1 {name}" for name in FIT.parameters),
+        *(f"6 {name}" for name in ("averaging", "depth", "beyond_tokens", "carry")),
     ]
-    assert means == [0.0, 10.0, 20.0]
-    assert set(found["depth=0.05"].cases) == {
-        *(f"1 {marker}" for marker in ("tcp-friendly", "token-bucket", "none")),
-        *(f"6-{tokens} {marker}" for tokens in (15, 30, 45) for marker in ("tcp-friendly", "token-bucket")),
+    depth = next(one.campaign for one in PLAN.beyond if one.id == "6 depth")
+    assert {one.levels[2:] for one in depth.design.treatments} == {
+        (marker, tokens) for tokens in ("15", "30", "45") for marker in ("tcp-friendly", "token-bucket")
     }
+    assert {one.campaign.design.replications for one in PLAN.beyond} == {4}
 
 
 def test_findings_come_from_the_runs() -> None:
     titles = [title for title, _ in full().findings]
     assert titles == [
+        "How what the paper leaves open was searched",
         "Time-outs with the guard of Reno and without",
         "What RIO averages, and whose profile unmarked packets meet",
         "What becomes of unused tokens",
@@ -286,7 +264,9 @@ def test_findings_come_from_the_runs() -> None:
     texts = dict(full().findings)
     assert "the TCP-friendly marker is 2.0 times as good" in texts["How deep the token bucket is"]
     assert "4 and 1.0, 8 and 2.0" in texts["Table 2 and RIO's thresholds"]
-    assert [title for title, _ in claimed().findings] == titles[:1]
+    assert "error by 5%, 3 passes, 8 replications" in texts[titles[0]]
+    # without sweeps, what is of them is left out
+    assert [title for title, _ in claimed().findings] == [*titles[:2], *titles[5:]]
 
 
 def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -294,46 +274,34 @@ def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place.write_text(STUDY.page(PLAN, full()), encoding="utf-8")
     check_page(place)
     text = unescape(place.read_text())
-    assert all(claim.statement in text for claim in PACK.claims)
-    assert "2.0 (chosen)" in text
-    for part in (
-        "table-1",
-        "table-7",
-        "pattern",
-        "backlog",
-        "sweep-averaging",
-        "sweep-6-depth",
-        "calibration",
-    ):
-        assert f'id="{part}"' in text
+    assert all(claim.statement in text for claim in OWN.claims)
+    assert "Chosen: decoupled." in text
+    for part in ("pattern", "backlog", "figure-1", "figure-7", "figure-28", "calibration", "paper"):
+        assert f'id="{part}' in text, part
+    assert "--trace packets -o out/feroz-token-bucket" in text
     undraw(monkeypatch)
-    quick = make_plan(quick=True)
-    place.write_text(STUDY.page(quick, reproduce(plan=quick)))
+    quick = STUDY.plan(quick=True)
+    found = reproduce(plan=quick)
+    found.document.update(runs_behind(quick))
+    place.write_text(STUDY.page(quick, found))
     check_page(place)
-    assert 'id="sensitivity"' not in place.read_text()
+    assert 'id="figure-8' not in place.read_text()
 
 
-# the pack
+# the files
 
 
-def test_every_published_row_is_run_and_named_once() -> None:
-    ids = [case.id for case in PLAN.cases]
-    assert len(ids) == len(set(ids))
-    assert set(published_rows(PACK)) == {case.id for case in PLAN.cases if case.table != "extra"}
-    assert len(published_rows(PACK)) == 15 + 2 * 10
-    assert all(bool(case.published) == (case.table != "extra") for case in PLAN.cases)
-
-
-def test_a_published_row_that_is_not_run_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    fewer = tuple(table for table in PACK.figures if table["id"] != "7")
-    monkeypatch.setattr("perhop.papers.feroz.plan.load_pack", lambda *_: replace(PACK, figures=fewer))
-    with pytest.raises(PackError, match="not run: 7-1500 tcp-friendly"):
-        make_plan()
+def test_a_published_row_that_is_not_run_is_refused(tmp_path: Path) -> None:
+    shutil.copytree(FOLDER, tmp_path / "feroz")
+    table = tmp_path / "feroz" / "published" / "tables6-7.csv"
+    table.write_text(table.read_text() + "7,6000,tcp-friendly,1.0,none\n")
+    with pytest.raises(StudyError, match="`tokens` has no level `6000`"):
+        load(tmp_path / "feroz")
 
 
 def test_scenarios_hold_what_the_paper_says() -> None:
     for name in ("baseline", "assured"):
-        scenario = tomllib.loads(PACK.scenario(f"{name}.toml").decode())
+        scenario = tomllib.loads((FOLDER / f"{name}.toml").read_text())
         (port,), (conditioner,) = scenario["port"], scenario["conditioner"]
         queue, meter = port["class"][0]["queue"], conditioner["meter"]
         assert queue["green"] == {"min_th": "150p", "max_th": "200p", "max_p": 0.005}
@@ -345,130 +313,186 @@ def test_scenarios_hold_what_the_paper_says() -> None:
             assert (tcp["profile"], tcp["mss"], tcp["header"]) == ("host", "1024B", "0B"), name
 
 
-@pytest.mark.parametrize("file", MEASURED)
-def test_scenarios_hold_what_the_calibration_chose(file: str) -> None:
-    """A file run alone is the fitted point; `depth` and `unmarked` are set for the marker they are of."""
-    scenario = Scenario(PACK.scenario(file), file)
-    case = replace(BY_ID["1 tcp-friendly"], scenario=file)
-    assert scenario.override(*case.overrides(FIT.chosen, FIT)).resolve() == scenario.resolve()
-    window = f"flow.assured.tcp.window={FIT.chosen['window']}KiB"
-    if file == "assured.toml":
-        assert scenario.override(window).resolve() == scenario.resolve()
-    for name, one in FIT.parameters.items():
-        other = {**FIT.chosen, name: next(value for value in one.levels if value != one.chosen)}
-        moved = scenario.override(*case.overrides(other, FIT)).resolve() != scenario.resolve()
-        assert moved == (name not in ("depth", "unmarked")), name
+def keys(campaign: Campaign) -> dict[tuple[str, ...], str]:
+    """Give what each treatment is, by its levels."""
+    return {
+        one.levels: campaign.scenario.override(*one.overrides).key().treatment
+        for one in campaign.design.treatments
+    }
 
 
-def keys(campaign: Campaign) -> set[str]:
-    """Give the runs of a campaign; a study's have one sample at the end."""
-    return set(campaign.design.runs(campaign.scenario.override("run.interval=100s"))["key"])
+def at_point(point: Mapping[str, Any], at: At) -> list[str]:
+    found: list[str] = STUDY_PY.settings(at, point)
+    return found
 
 
-@pytest.mark.parametrize(
-    ("file", "rows"),
-    [
-        ("campaign.toml", {"1", "4", "5"}),
-        ("campaign-assured.toml", {f"6-{tokens}" for tokens in (15, 20, 25, 30, 35, 40, 45)}),
-    ],
-)
-def test_campaign_files_are_the_runs_of_the_study(file: str, rows: set[str]) -> None:
-    written, ours = Campaign.load(PACK.folder / file), set[str]()
-    for one in PLAN.fitted:
-        own = tuple(each for each in one.design.treatments if each.levels[1] in rows)
-        ours |= keys(replace(one, design=replace(one.design, treatments=own)))
-    assert keys(written) == ours
+def test_campaigns_hold_what_the_calibration_chose() -> None:
+    """A treatment is that at the fitted point, and each parameter moves those that it is of."""
+    moved = dict[str, set[str]]()
+    for about in (FIRST, ASSURED):
+        for campaign in about.campaigns:
+            own = OWN.about[0] if about is FIRST else about
+            printed_here = {one.place["figure"] for one in own.references.listed}
+            kept = changed(campaign, partial(at_point, FIT.chosen))
+            before, after = keys(campaign), keys(kept)
+            figure, marker = (campaign.design.names.index(name) for name in ("figure", "marker"))
+            assert all(before[at] == after[at] for at in before if at[figure] in printed_here)
+            for name, one in FIT.parameters.items():
+                other = next(value for value in one.levels if value != one.chosen)
+                point = {**FIT.chosen, name: other}
+                made_so = keys(changed(campaign, partial(at_point, point)))
+                moved.setdefault(name, set()).update(
+                    at[marker] for at in before if at[figure] in printed_here and made_so[at] != before[at]
+                )
+    friendly, bucket = {"tcp-friendly"}, {"token-bucket"}
+    every = {*friendly, *bucket, "none"}
+    of_marker = {name for name, one in FIT.parameters.items() if one.treatment} | {"carry"}
+    assert moved == {
+        name: friendly
+        if name in of_marker
+        else {"depth": bucket, "unmarked": {"none"}, "tokens": friendly | bucket}.get(name, every)
+        for name in FIT.parameters
+    }
 
 
 def test_round_trips_are_20_to_200_ms() -> None:
-    (table,) = (table for table in PACK.figures if table["id"] == "rtt")
-    first, *others = (text.partition("=")[2] for text in table["set"])
+    (factor,) = (one for one in Campaign.load(FOLDER / "other.toml").design.factors if one.name == "figure")
+    level = factor.level("rtt")
+    assert level is not None
+    first, *others = (text.partition("=")[2] for text in level.set)
     behind = sum(float(delay.removesuffix("ms")) for delay in others)
-    assert [2 * (float(one.removesuffix("ms")) + behind) for one in json.loads(first)] == [
-        20,
-        45,
-        90,
-        135,
-        200,
-    ]
+    trips = [2 * (float(one.removesuffix("ms")) + behind) for one in json.loads(first)]
+    assert trips == [20, 45, 90, 135, 200]
 
 
 def test_a_rate_of_tokens() -> None:
-    for row in PACK.table("tables6-7"):
-        case = BY_ID[f"{row['table']}-{row['tokens_per_interval']} tcp-friendly"]
-        assert case.assured_bit_s / 1e6 == pytest.approx(float(row["assured_mbps"]), rel=0.01)
+    for line in (FOLDER / "published" / "tables6-7.csv").read_text().splitlines()[1:]:
+        _, tokens, *_, note = line.split(",")
+        rate = float(note.removeprefix("promised ").removesuffix(" Mbit/s"))
+        assert promised({"tokens": tokens}) / 1e6 == pytest.approx(rate, rel=0.01)
 
 
 def test_campaigns_hold_each_case_as_often_as_it_is_run() -> None:
-    ids = []
+    often = dict[str, set[int]]()
     for one in PLAN.fitted:
-        assert (one.design.names, one.design.seeds, one.scenario.seed) == (FACTORS, "common", 1)
-        for at, row, marker in (each.levels for each in one.design.treatments):
-            assert at == FITTED
-            assert BY_ID[f"{row} {marker}"].replications == one.design.replications
-            ids.append(f"{row} {marker}")
-    assert sorted([*ids, *{job[1].rpartition(" ")[0] for job in PLAN.drawn}]) == sorted(BY_ID)
-    assert BY_ID["4 none"].replications == 40
-    assert len(PLAN.drawn) == 2 + 10 + 3 * 10
+        assert (one.design.seeds, one.scenario.seed) == ("common", 1)
+        place = one.design.names.index("figure")
+        for each in one.design.treatments:
+            often.setdefault(each.levels[place], set()).add(one.design.replications)
+    ours = ("2-scaled", "1-together", "3-interval", "rtt", "fast", "spacing", "short")
+    assert often == {one: {40} for one in "145"} | {one: {10} for one in (*"2367", *ours)}
+    assert [(job[1], *job[3:]) for job in PLAN.drawn] == [
+        (f"1, {marker}", ("packets",)) for marker in ("tcp-friendly", "token-bucket")
+    ]
+    for _, own in PLAN.read:
+        for one in own:
+            place = one.design.names.index("figure")
+            figures = {each.levels[place] for each in one.design.treatments}
+            assert one.design.replications == (40 if figures <= set("145") else 10)
 
 
-def test_runs_are_shorter_under_readings_where_the_figure_says_so() -> None:
+def test_runs_are_shorter_under_readings_where_the_study_says_so() -> None:
     """The fitted point is judged by such runs too, before any reading."""
-    times: dict[str, set[str]] = {}
-    for reading, campaigns in PLAN.read:
-        for one in (each for campaign in campaigns for each in campaign.design.treatments):
-            lasts = [text for text in one.overrides if text.startswith("run.duration=")]
-            times.setdefault(one.levels[1].partition("-")[0], set()).add(lasts[-1])
-            assert len(lasts) == 1, (reading.id, one.name)
-    printed = {table["id"]: table.get("read", "100s") for table in PACK.figures if table["table"] != "extra"}
-    assert times == {figure: {f"run.duration={time}"} for figure, time in printed.items()}
-    assert {case.duration_s for case in PLAN.cases if case.table != "extra"} == {100.0}
+    times: dict[str, set[float]] = {}
+    for _, campaigns in PLAN.read:
+        for one in campaigns:
+            place = one.design.names.index("figure")
+            for each in one.design.treatments:
+                run = one.scenario.override(*each.overrides).describe().run
+                assert run.interval_s == run.duration_s
+                times.setdefault(each.levels[place], set()).add(run.duration_s)
+    assert times == {one: {100.0} for one in "12456"} | {"3": {20.0}, "7": {50.0}}
     first, *others = (reading for reading, _ in PLAN.read)
     assert (first.id, first.claims) == (SHORTER, ("F3", "F6", "F7", "F9"))
-    assert all(figure in first.meaning for figure in ("Table 3", "Table 7"))
-    assert SHORTER not in {reading.id for reading in others}
-    assert SHORTER not in {reading.id for reading, _ in make_plan(quick=True).read}
-
-
-def test_shorter_runs_are_reduced_by_their_own_time() -> None:
-    found = reproduce(lambda case, *_: {"dropped": 50}).measured
-    assert found[FITTED].mean("3 none", "losses_per_s") == pytest.approx(50 / 100)
-    assert found[SHORTER].mean("3 none", "losses_per_s") == pytest.approx(50 / BY_ID["3 none"].read_s)
-    assert found["coarse clock"].mean("2 none", "losses_per_s") == pytest.approx(50 / 100)
+    assert [one.id for one in others] == [one.id for one in OWN.readings]
+    assert SHORTER not in {reading.id for reading, _ in STUDY.plan(quick=True).read}
 
 
 def test_a_quick_plan_keeps_every_claim() -> None:
-    quick = make_plan(quick=True)
-    assert {case.id for case in PLAN.cases if case.table != "extra"} <= {case.id for case in quick.cases}
-    assert any(case.figure == "spacing" for case in quick.cases)
+    quick = STUDY.plan(quick=True)
+    figures = {
+        each.levels[one.design.names.index("figure")]
+        for one in quick.fitted
+        for each in one.design.treatments
+    }
+    assert figures == {*"1234567", "spacing"}
     assert quick.beyond == ()
-    assert quick.left_out
+    assert "2: runs with run.duration=20s, run.interval=20s" in quick.left_out
     assert len(quick.campaigns) < len(PLAN.campaigns)
+    assert quick.unjudged == {"F2", "F3", "F6", "F7", "F8", "F9", "F11", "F12"}
+    read = [one for _, own in quick.read for one in own]
+    assert {one.design.replications for one in read} == {MIN_REPLICATIONS}
+    assert {each.levels[1] for one in read for each in one.design.treatments} == {"1", "4", "5"}
 
 
 def test_values_become_settings() -> None:
-    friendly, bucket, none = (BY_ID[f"1 {marker}"] for marker in ("tcp-friendly", "token-bucket", "none"))
-    held = FIT.chosen
+    def last(marker: str, tokens: str = "", figure: str = "1", **values: Any) -> str:
+        at = {"figure": figure, "marker": marker, **({"tokens": tokens} if tokens else {})}
+        return str(STUDY_PY.parameters(at, values)[-1])
 
-    def last(case: Case, **values: Any) -> str:
-        """Give what sets the marker: after it comes the window, and how long the run is."""
-        return case.overrides({**held, **values}, FIT)[-3]
-
-    assert last(none, unmarked="in").endswith("colors.BE=green")
-    assert last(none, unmarked="out").endswith("colors.BE=red")
-    assert 'conditioner.marker.marker={ green = "BE", red = "BE" }' in none.overrides(held, FIT)
+    assert last("none", unmarked="out").endswith("colors.BE=red")
     bucket_of = 'conditioner.marker.meter={ kind = "token-bucket", cir = "1310720bit/s", cbs = "%s" }'
-    assert last(bucket, depth=0.5, tokens=40) == bucket_of % "20480B"
-    assert last(replace(bucket, scale=10), depth=0.5, tokens=40).endswith('cbs = "204800B" }')
-    assert 'cir = "491520bit/s", cbs = "1024B" }' in " ".join(
-        replace(bucket, tokens=15).overrides({**held, "depth": 0.01}, FIT)
-    )
-    assert "conditioner.marker.meter.tokens=400" in replace(friendly, scale=10).overrides(
-        {**held, "tokens": 40}, FIT
-    )
-    assert last(replace(friendly, scale=10), tokens=40, carry=1).endswith("carry_tokens=400")
-    for name, one in FIT.parameters.items():
-        other = {**held, name: next(value for value in one.levels if value != one.chosen)}
-        assert any(
-            case.overrides(other, FIT) != case.overrides(held, FIT) for case in (friendly, bucket, none)
-        )
+    assert last("token-bucket", depth=0.5, tokens="40") == bucket_of % "20480B"
+    assert last("token-bucket", figure="3", depth=0.5).endswith('cir = "7536640bit/s", cbs = "117760B" }')
+    assert last("token-bucket", tokens="15", depth=0.01).endswith('cir = "491520bit/s", cbs = "1024B" }')
+    for window, tokens, assured in ((16, "15", 16), (16, "45", 45), (8, "1500", 1500)):
+        at = {"figure": "6", "marker": "none", "tokens": tokens}
+        found = STUDY_PY.parameters(at, {"window": window})
+        assert found[-3:-1] == [f"flow.bulk.tcp.window={window}KiB", f"flow.assured.tcp.window={assured}KiB"]
+    own = STUDY_PY.parameters({"figure": "3", "marker": "tcp-friendly"}, {"tokens": 40, "carry": 1})
+    assert own[-2:] == ["conditioner.marker.meter.tokens=400", "conditioner.marker.meter.carry_tokens=400"]
+
+
+def test_every_run_is_a_valid_scenario() -> None:
+    for campaign in PLAN.campaigns:
+        for one in campaign.design.treatments:
+            assert campaign.scenario.override(*one.overrides).check() == [], (campaign.name, one.name)
+    for source, name, overrides, *_ in PLAN.drawn:
+        assert Scenario(source, name, tuple(overrides)).check() == [], name
+
+
+def test_a_reading_runs_the_tables_of_its_claims() -> None:
+    def figures(id_: str) -> set[str]:
+        own = next(own for reading, own in PLAN.read if reading.id == id_)
+        return {
+            each.levels[one.design.names.index("figure")] for one in own for each in one.design.treatments
+        }
+
+    assert figures("guard off") == {*"1234567"}
+    assert figures("SACK") == {"6", "7"}
+    assert figures("thresholds times ten") == {"2", "3", "7"}
+    assert figures("guard off + delayed ACKs") == {"1", "2", "5"}
+    guard = next(own for reading, own in PLAN.read if reading.id == "guard off")
+    assert all("profile.host.guard=off" in one.scenario.overrides for one in guard)
+    second = next(own for reading, own in PLAN.read if reading.id == "second fit")
+    friendly = next(one for one in second[0].design.treatments if one.levels == ("tcp-friendly", "1"))
+    assert "conditioner.marker.meter.tokens=30" in friendly.overrides
+
+
+def test_nothing_is_run_more_often_than_it_needs() -> None:
+    """Campaigns share their runs: what two of them ask for is made once."""
+    runs = [key for one in PLAN.campaigns for key in one.design.runs(one.scenario)["key"]]
+    # 12,526 and 8,684 with the traced runs of before, of which two are drawn now
+    assert (len(runs), len(set(runs))) == (12524, 8682)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ("{ depth = 3.0 }", "depth = 3.0 is not tried"),
+        ("{ deep = 1.0 }", "deep = 1.0 is not tried"),
+        ("{ depth = 2.0 }", "is what calibration.toml chose"),
+        ("{ 3 = 2 }", "'change': 3 is 2, not a list of texts"),
+    ],
+)
+def test_a_reading_that_changes_nothing_known_is_refused(change: str, told: str, tmp_path: Path) -> None:
+    shutil.copytree(FOLDER, tmp_path / "feroz")
+    file = tmp_path / "feroz" / "readings.toml"
+    text = file.read_text()
+    assert text.count("change = { depth = 0.01 }") == 1
+    file.write_text(text.replace("change = { depth = 0.01 }", f"change = {change}"))
+    with pytest.raises(StudyError) as error:
+        load(tmp_path / "feroz")
+    (one,) = error.value.diagnostics
+    assert told in one["rule"]
+    assert one["path"].endswith("change")

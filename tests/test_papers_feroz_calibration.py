@@ -3,83 +3,93 @@
 from __future__ import annotations
 
 import json
+import math
+import shutil
 from collections.abc import Sequence
 from operator import ne
+from pathlib import Path
 
 import polars as pl
 import pytest
 
 from perhop.experiment.definition import Campaign
 from perhop.judge.measured import Measurements
-from perhop.papers.feroz.calibrate import (
-    SECOND,
-    calibrate,
-    error,
-    log_error,
-    ratio_error,
-    table_errors,
-)
-from perhop.papers.feroz.calibration import load_calibration
-from perhop.papers.feroz.cases import FACTORS
+from perhop.papers.error import PackError
 from perhop.papers.fit import BASE, read_record
-from perhop.papers.pack import PackError, load_pack
-from perhop.papers.readings import load_readings
-from test_papers_feroz import BY_ID, PLAN
+from perhop.papers.folder import load
+from test_papers_feroz import FIRST, FIT, FOLDER, OWN, PRINTED, STUDY_PY
 
-OFFSET = load_calibration(PLAN.pack).offset
+SECOND, PACK, SEARCH = STUDY_PY.SECOND, STUDY_PY.PACK, STUDY_PY.SEARCH
 
 
 def test_the_record_of_the_calibration_is_of_these_parameters() -> None:
     """The scenario files hold what the recorded search ended with, and it searched what the file says."""
-    record, settings = read_record(load_pack("feroz")), load_calibration(load_pack("feroz"))
-    fits, parameters = record["fits"], settings.parameters
-    assert fits[BASE]["chosen"] == settings.chosen
-    second = next(one for one in load_readings(load_pack("feroz")) if one.id == SECOND)
-    assert fits[SECOND]["chosen"] == settings.chosen | dict(second.change)
-    assert record["before"] == settings.before
-    assert record["fitted"] == list(settings.fit)
+    record = read_record(PACK)
+    fits, parameters = record["fits"], FIT.parameters
+    assert fits[BASE]["chosen"] == FIT.chosen
+    second = next(one for one in OWN.readings if one.id == SECOND)
+    assert fits[SECOND]["chosen"] == FIT.chosen | dict(second.change)
+    assert record["before"] == FIT.before
+    assert record["fitted"] == SEARCH["fit"]
     for name in ("replications", "seed", "least_gain"):
-        assert record[name] == getattr(settings, name)
+        assert record[name] == SEARCH[name]
     for fit, one in fits.items():
         errors = {tuple(each["levels"]): each["error"] for each in record["points"] if each["fit"] == fit}
         chosen = tuple(one["chosen"].values())
         assert one["error"] == errors[chosen]
         beside = [own for at, own in errors.items() if sum(map(ne, at, chosen)) == 1]
-        assert min(beside) >= (1.0 - settings.least_gain) * one["error"]
+        assert min(beside) >= (1.0 - SEARCH["least_gain"]) * one["error"]
         for place, parameter in enumerate(parameters.values()):
             tried = {levels[place] for levels in errors}
             assert tried == {*(parameter.searched if fit == BASE else parameter.levels)}
-    assert set(record["errors"]["after"]) == {*settings.fit, *settings.predict}
+    assert set(record["errors"]["after"]) == {*SEARCH["fit"], *SEARCH["predict"]}
 
 
 def test_errors_are_ratios() -> None:
+    log_error, levels, ratios = STUDY_PY.log_error, STUDY_PY.levels_error, STUDY_PY.ratios_error
     assert log_error(2.0, 1.0) == pytest.approx(log_error(1.0, 2.0))
     assert log_error(0.0, 1.0) == log_error(float("nan"), 1.0) == float("inf")
-    cases = [BY_ID["1 tcp-friendly"], BY_ID["1 token-bucket"]]
-    exact = {case.id: case.published for case in cases}
-    assert error(cases, exact, OFFSET) == 0.0
-    assert ratio_error(cases, exact, OFFSET) == 0.0
-    doubled = {id_: {name: 2 * value for name, value in each.items()} for id_, each in exact.items()}
-    assert error(cases, doubled, OFFSET) > 0.6
-    assert ratio_error(cases, doubled, OFFSET) < 0.02
-    assert set(table_errors(cases, exact, OFFSET)) == {"1"}
+    first = [one for one in FIRST.references.listed if one.place["figure"] == "1"]
+    exact = [(one, one.value) for one in first]
+    assert levels(exact) == ratios(exact) == 0.0
+    doubled = [(one, 2 * value) for one, value in exact]
+    assert levels(doubled) > 0.6
+    assert ratios(doubled) < 0.02
+
+
+def test_errors_of_levels_and_of_ratios(monkeypatch: pytest.MonkeyPatch) -> None:
+    pair = [
+        one._replace(value=value)
+        for marker, value in (("tcp-friendly", 4.0), ("token-bucket", 1.0))
+        for one in FIRST.references.listed
+        if (one.place["figure"], one.place["marker"], one.response) == ("1", marker, "losses_per_s")
+    ]
+    pairs = [(one, 2 * one.value) for one in pair]
+    monkeypatch.setitem(SEARCH, "offset", {})
+    assert STUDY_PY.levels_error(pairs) == pytest.approx(math.log(2))
+    assert STUDY_PY.ratios_error(pairs) == pytest.approx(0.0)
+    monkeypatch.setitem(SEARCH, "offset", {"losses_per_s": 1.0})
+    # with one more on both sides 9 / 5 and 3 / 2
+    assert STUDY_PY.levels_error(pairs) == pytest.approx((math.log(9 / 5) + math.log(3 / 2)) / 2)
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
         ("chosen = 23\n", "chosen = 30\n", "tokens: a value that is not tried"),
-        ("least_gain = 0.05", "", r"has no 'search\.least_gain'"),
+        ("[search]", "[sought]", "has no 'search'"),
     ],
 )
 def test_a_calibration_that_takes_what_is_not_tried_is_refused(
-    old: str, new: str, message: str, monkeypatch: pytest.MonkeyPatch
+    old: str, new: str, message: str, tmp_path: Path
 ) -> None:
-    text = PLAN.pack.scenario("calibration.toml").decode()
+    shutil.copytree(FOLDER, tmp_path / "feroz")
+    file = tmp_path / "feroz" / "calibration.toml"
+    text = file.read_text()
     assert text.count(old) == 1
-    monkeypatch.setattr(type(PLAN.pack), "scenario", lambda *_: text.replace(old, new).encode())
+    file.write_text(text.replace(old, new))
     with pytest.raises(PackError, match=message):
-        load_calibration(PLAN.pack)
+        load(tmp_path / "feroz")
 
 
 def test_a_calibration_is_recorded() -> None:
@@ -92,25 +102,23 @@ def test_a_calibration_is_recorded() -> None:
             assert one.scenario.override(*one.design.treatments[0].overrides).seed == 101
             rows = []
             for each in one.design.treatments:
-                at, row, marker = each.levels
-                case = BY_ID[f"{row} {marker}"]
+                at = dict(zip(one.design.names, each.levels, strict=True))
                 coupled = any(text.endswith("averaging=coupled") for text in each.overrides)
-                asked.append((label, at, case.id, one.design.replications))
-                values = {name: value * (2.0 if coupled else 1.0) for name, value in case.published.items()}
-                values["dropped"] = values.get("losses_per_s", 0.0) * 100
-                values["assured"] = values.get("obtained", 0.0) * 1e6
-                # of so many flows that the sample's deviation is the population's
-                values |= {"flows": 1e12, "dropped_in": 0.0}
+                asked.append((label, at["figure"], one.design.replications))
+                place = (at["figure"], at.get("tokens", ""), at["marker"])
+                values = {name: value for (*where, name), value in PRINTED.items() if (*where,) == place}
+                values = {name: value * (2.0 if coupled else 1.0) for name, value in values.items()}
+                values["cov_sample"] = values.get("cov", 0.0) / (0.99 if place[0] in "23" else 0.9) ** 0.5
                 rows += [
-                    (at, row, marker, k, response.name, values.get(response.name, 1.0))
+                    ("key", each.name, *each.levels, k, response.name, values.get(response.name, 1.0))
                     for response in one.responses
                     for k in range(one.design.replications)
                 ]
-            columns = [*FACTORS, "replication", "response", "value"]
+            columns = ["key", "treatment", *one.design.names, "replication", "response", "value"]
             found.append(Measurements(pl.DataFrame(rows, columns, orient="row")))
         return found
 
-    record = calibrate(PLAN, run)
+    record = STUDY_PY.calibrate(run)
     assert record["before"]["averaging"] == "coupled"
     assert record["fits"][BASE]["chosen"]["averaging"] == "decoupled"
     place = [*record["before"]].index("tokens")
@@ -123,5 +131,6 @@ def test_a_calibration_is_recorded() -> None:
     assert record["errors"]["before"]["6"]["levels"] == pytest.approx(0.6931, abs=1e-3)
     assert set(record["errors"]["after"]) == {"1", "2", "3", "4", "5", "6", "7"}
     assert json.loads(json.dumps(record)) == record
-    assert {replications for label, *_, replications in asked if "Tables 1, 4, 5" in label} == {8}
-    assert {id_[0] for label, _, id_, _ in asked if "Tables 1, 4, 5" in label} == {"1", "4", "5"}
+    assert {(figure, often) for label, figure, often in asked if "Tables 1, 4, 5" in label} == {
+        (figure, 8) for figure in "145"
+    }

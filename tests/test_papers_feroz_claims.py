@@ -3,30 +3,42 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from html import unescape
 from typing import Any
 
 import pytest
 
-from perhop.papers.feroz.cases import BUCKET, FRIENDLY, Case
-from perhop.papers.feroz.document import Reproduction
-from perhop.papers.feroz.plan import SHORTER, make_plan
-from perhop.papers.feroz.study import STUDY
-from perhop.papers.readings import load_readings
-from test_papers_feroz import BY_ID, PACK, PLAN, NumbersOf, as_claimed, claimed, reproduce
+from perhop.papers.behind import runs_behind
+from perhop.papers.folder import SHORTER
+from perhop.papers.folder_page import Reproduced
+from test_papers_feroz import (
+    OWN,
+    PLAN,
+    PRINTED,
+    STUDY,
+    At,
+    NumbersOf,
+    as_claimed,
+    claimed,
+    often,
+    printed,
+    promised,
+    reproduce,
+)
+
+FRIENDLY, BUCKET = "tcp-friendly", "token-bucket"
 
 
 def verdicts_of(document: dict[str, Any]) -> dict[str, str]:
     return {claim["id"]: claim["verdict"] for claim in document["claims"]}
 
 
-def verdicts(found: Reproduction) -> dict[str, str]:
+def verdicts(found: Reproduced) -> dict[str, str]:
     return verdicts_of(found.document)
 
 
 def changed(marker: str, **values: Any) -> NumbersOf:
-    return lambda case, *_: {**as_claimed(case), **(values if case.marker == marker else {})}
+    return lambda at, _: {**as_claimed(at), **(values if at["marker"] == marker else {})}
 
 
 def test_runs_that_do_what_the_paper_says_support_every_claim() -> None:
@@ -38,11 +50,11 @@ def test_runs_that_do_what_the_paper_says_support_every_claim() -> None:
     [
         ({"timeouts": 9}, {"F1", "F2", "F3", "F4", "F5"}),
         ({"timeouts": 8}, {"F1", "F2", "F3", "F4", "F5"}),
-        ({"dropped": 201}, {"F1", "F2", "F3", "F4", "F5"}),
-        ({"dropped": 301}, {"F1", "F2", "F3", "F4", "F5"}),
+        ({"losses_per_s": 2.01}, {"F1", "F2", "F3", "F4", "F5"}),
+        ({"losses_per_s": 3.01}, {"F1", "F2", "F3", "F4", "F5"}),
         ({"cov": 0.11}, {"F6"}),
         ({"goodput": 10000.0}, {"F7", "F12"}),
-        ({"obtained": 0.5}, {"F8", "F9", "F11"}),
+        ({"obtained_share": 0.5}, {"F8", "F9", "F11"}),
     ],
 )
 def test_the_friendly_marker_at_fault(values: dict[str, Any], contradicted: set[str]) -> None:
@@ -51,9 +63,9 @@ def test_the_friendly_marker_at_fault(values: dict[str, Any], contradicted: set[
 
 
 def test_a_reading_that_disagrees_leaves_a_claim_open() -> None:
-    def numbers_of(case: Case, at: str, reading: str) -> dict[str, Any]:
-        at_fault = reading == "SACK" and case.marker == FRIENDLY
-        return {**as_claimed(case), **({"obtained": 0.45} if at_fault else {})}
+    def numbers_of(at: At, reading: str) -> dict[str, float | None]:
+        at_fault = reading == "SACK" and at["marker"] == FRIENDLY
+        return {**as_claimed(at), **({"obtained_share": 0.45} if at_fault else {})}
 
     document = reproduce(numbers_of).document
     open_claims = {id_ for id_, verdict in verdicts_of(document).items() if verdict != "supported"}
@@ -65,7 +77,7 @@ def test_a_reading_that_disagrees_leaves_a_claim_open() -> None:
 
 
 def test_an_assured_flow_that_gets_nothing_leaves_a_ratio_undefined() -> None:
-    found = reproduce(changed("token-bucket", obtained=0.0)).document
+    found = reproduce(changed("token-bucket", obtained_share=0.0)).document
     claims = {claim["id"]: claim for claim in found["claims"]}
     assert claims["F8"]["verdict"] == "not judged"
     assert "the ratio is undefined: the denominator is 0 in 10 of 10" in claims["F8"]["reason"]
@@ -93,16 +105,17 @@ def test_parts_carry_what_the_paper_prints() -> None:
 
 
 @pytest.mark.parametrize(
-    ("case", "obtained", "part"),
-    [("6-20 tcp-friendly", 0.44, 2), ("6-30 token-bucket", 0.53, 0), ("6-40 token-bucket", 0.59, 1)],
+    ("marker", "tokens", "obtained", "part"),
+    [(FRIENDLY, "20", 0.44, 2), (BUCKET, "30", 0.53, 0), (BUCKET, "40", 0.59, 1)],
 )
-def test_more_tokens_than_the_paper_says_contradict_f11(case: str, obtained: float, part: int) -> None:
+def test_more_tokens_than_the_paper_says_contradict_f11(
+    marker: str, tokens: str, obtained: float, part: int
+) -> None:
     """As many tokens are needed as the paper says, or else the flow gets less, or the bucket more."""
-    published = BY_ID[case].published["obtained"]
 
-    def numbers_of(one: Case, *_: str) -> dict[str, Any]:
-        value = obtained if one.id == case else one.published.get("obtained", published)
-        return {**as_claimed(one), "obtained": value * 1e6 / (one.assured_bit_s or 1.0)}
+    def numbers_of(at: At, _: str) -> dict[str, float | None]:
+        is_it = (at["figure"], at["marker"], at.get("tokens")) == ("6", marker, tokens)
+        return {**as_claimed(at), "assured": 1e6 * (obtained if is_it else printed(at, "obtained", 1.0))}
 
     (f11,) = (claim for claim in reproduce(numbers_of).document["claims"] if claim["id"] == "F11")
     assert f11["parts"][part]["verdict"] == "contradicted"
@@ -110,9 +123,10 @@ def test_more_tokens_than_the_paper_says_contradict_f11(case: str, obtained: flo
 
 @pytest.mark.parametrize(("figure", "by"), [("1", 1.06), ("2", 1.001), ("4", 0.999), ("5", 0.94)])
 def test_goodput_that_differs_otherwise_contradicts_f12(figure: str, by: float) -> None:
-    def numbers_of(case: Case, *_: str) -> dict[str, Any]:
-        moved = {"goodput": by * BY_ID[f"{figure} {BUCKET}"].published["goodput"]}
-        return {**as_claimed(case), **(moved if case.id == f"{figure} {FRIENDLY}" else {})}
+    def numbers_of(at: At, _: str) -> dict[str, float | None]:
+        moved = {"goodput": by * PRINTED[figure, "", BUCKET, "goodput"]}
+        is_it = (at["figure"], at["marker"]) == (figure, FRIENDLY)
+        return {**as_claimed(at), **(moved if is_it else {})}
 
     assert verdicts(reproduce(numbers_of))["F12"] == "contradicted"
 
@@ -124,9 +138,9 @@ def test_equal_numbers_do_not_support_fewer() -> None:
 
 
 def test_an_assured_flow_that_does_not_gain_by_tokens_contradicts() -> None:
-    def flat(case: Case, *_: str) -> dict[str, Any]:
-        promised = case.assured_bit_s or 1.0
-        return {**as_claimed(case), "obtained": 4e5 / promised / (2 if case.marker == BUCKET else 1)}
+    def flat(at: At, _: str) -> dict[str, float | None]:
+        own = 4e5 / (2 if at["marker"] == BUCKET else 1)
+        return {**as_claimed(at), "assured": own if promised(at) else 0.0}
 
     assert verdicts(reproduce(flat))["F8"] == "contradicted"
 
@@ -136,22 +150,18 @@ def test_markers_are_paired_by_replication() -> None:
     assert verdicts(reproduce(spread=1))["F1"] == "supported"
 
 
-def test_marks_off_their_spacing_contradict_f10() -> None:
-    tokens = BY_ID["spacing-6 tcp-friendly"].tokens or 0
-    bursty = (["AF11"] * tokens + ["BE"] * 2 * tokens) * 8
-    plan = replace(PLAN, beyond=(), drawn=tuple(job for job in PLAN.drawn if "spacing" in job[1]))
-    plan = replace(plan, cases=tuple(case for case in PLAN.cases if case.figure not in ("marks", "short")))
-    assert verdicts(reproduce(plan=plan))["F10"] == "supported"
-    assert verdicts(reproduce(plan=plan, mark=bursty))["F10"] == "contradicted"
+@pytest.mark.parametrize("values", [{"gaps_kept": 0.99}, {"gap_excess": 0.06}, {"gap_excess": -0.06}])
+def test_marks_off_their_spacing_contradict_f10(values: dict[str, float]) -> None:
+    assert verdicts(reproduce(lambda at, _: {**as_claimed(at), **values}))["F10"] == "contradicted"
 
 
 def test_every_claim_is_data() -> None:
-    assert [claim.id for claim in PACK.claims] == [f"F{k}" for k in range(1, 13)]
-    assert {part.predicate for claim in PACK.claims for part in claim.parts} == {None}
+    assert [claim.id for claim in OWN.claims] == [f"F{k}" for k in range(1, 13)]
+    assert {part.predicate for claim in OWN.claims for part in claim.parts} == {None}
 
 
 def test_a_shortened_run_is_not_judged() -> None:
-    quick = make_plan(quick=True)
+    quick = STUDY.plan(quick=True)
     found = reproduce(plan=quick)
     judged = {"F1", "F4", "F5", "F10"}
     assert {id_ for id_, verdict in verdicts(found).items() if verdict == "supported"} == judged
@@ -159,17 +169,16 @@ def test_a_shortened_run_is_not_judged() -> None:
         f"F{k}" for k in range(1, 13)
     } - judged
     claims = {claim["id"]: claim for claim in found.document["claims"]}
-    assert claims["F2"]["reason"] == "Table 2 simulates 20 s here"
-    assert claims["F8"]["reason"] == "a quick reproduction leaves its readings out"
+    assert claims["F2"]["reason"] == claims["F8"]["reason"] == "a quick reproduction leaves it out"
     assert {part["verdict"] for part in claims["F9"]["parts"]} == {"not judged"}
     assert len(claims["F1"]["readings"]) > 10
     assert claims["F8"]["readings"] == []
 
 
 def test_shorter_runs_that_judge_otherwise_leave_a_claim_open() -> None:
-    def numbers_of(case: Case, at: str, reading: str) -> dict[str, Any]:
-        at_fault = reading == SHORTER and case.marker == FRIENDLY
-        return {**as_claimed(case), **({"goodput": 1000.0} if at_fault else {})}
+    def numbers_of(at: At, reading: str) -> dict[str, float | None]:
+        at_fault = reading == SHORTER and at["marker"] == FRIENDLY
+        return {**as_claimed(at), **({"goodput": 1000.0} if at_fault else {})}
 
     claims = {claim["id"]: claim for claim in reproduce(numbers_of).document["claims"]}
     assert (claims["F7"]["verdict"], claims["F7"]["decided_by"]) == ("inconclusive", [SHORTER])
@@ -178,14 +187,17 @@ def test_shorter_runs_that_judge_otherwise_leave_a_claim_open() -> None:
 @pytest.mark.usefixtures("undrawn")
 def test_the_readings_of_a_claim_are_counted() -> None:
     """Shorter runs at the fitted point and pairs are no readings of what the paper leaves open."""
-    under = {claim["id"]: claim["judged_under"] for claim in claimed().document["claims"]}
-    singles = [one for one in load_readings(PACK) if not one.of]
+    plan = often(PLAN, [reading.id for reading, _ in PLAN.read])
+    found = reproduce(plan=plan)
+    under = {claim["id"]: claim["judged_under"] for claim in found.document["claims"]}
+    singles = [one for one in OWN.readings if not one.of]
     for id_, one in under.items():
         without = [reading.id for reading in singles if id_ not in reading.claims]
         own = {"readings": len(singles) - len(without), "of": len(singles), "without": without}
         assert one == own
     assert under["F3"]["without"] == ["SACK"]
-    page = unescape(STUDY.page(replace(PLAN, beyond=()), claimed()))
+    found.document.update(runs_behind(plan))
+    page = unescape(STUDY.page(plan, found))
     assert f"under {under['F3']['readings']} of {len(singles)} readings, without SACK" in page
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from perhop.papers.cell_fit import CellFit
 from perhop.papers.error import PackError
-from perhop.papers.fit import BASE, Parameter, fit_section
+from perhop.papers.fit import BASE, Fit, Parameter, fit_section
 from perhop.papers.folder import load
 from perhop.papers.pack import pack_dir
 from perhop.papers.readings import Reading
@@ -41,6 +41,17 @@ OFF = {("fast", "r", "x"): 3.0, ("fast", "f", "x"): 4.0, ("slow", "r", "y"): 1.0
 def test_a_point_has_the_settings_of_its_levels() -> None:
     assert FIT.settings(FIT.before) == ["a=1kB", "b=2kB", "c=0.5"]
     assert FIT.settings({"depth": "2 kB", "share": "0.5"}) == ["a=2kB", "c=0.5"]
+
+
+def test_parameters_set_the_treatment_they_are_of() -> None:
+    tick = {"values": [0, 100], "before": 0, "chosen": 100, "set": ["host.tick={}ms", "host.on_tick={on}"]}
+    gain = Parameter({0.5: ["gain=0.5"], 1.0: ["gain=1.0"]}, 0.5, 0.5, "", (1.0,), "new")
+    fit = Fit({"tick": Parameter.of(tick), "gain": gain})
+    common = ["host.tick=0ms", "host.on_tick=false"]
+    assert fit.settings({"tick": 0, "gain": 0.5}, "old") == common
+    assert fit.settings({"tick": 0, "gain": 0.5}, "new") == [*common, "gain=0.5"]
+    assert "host.on_tick=true" in fit.settings(fit.chosen, "new")
+    assert gain.searched == (0.5,)
 
 
 def test_a_reading_may_have_levels_of_its_own() -> None:

@@ -218,7 +218,11 @@ def test_a_study_may_have_several_campaigns_each_with_its_claims(cli: Cli, mine:
     )
     study = load(mine)
     assert [one.name for one in study.about] == ["campaign.toml", "other.toml"]
-    assert [study.reads(one) for one in study.readings] == [[1], [0, 1], [0]]
+    assert [[each.name for each in study.reads(one)] for one in study.readings] == [
+        ["other"],
+        ["mine", "other"],
+        ["mine"],
+    ]
     done = cli("reproduce", mine, "--json", "-j", "1")
     assert done.code == 0, done.err
     claims = {claim["id"]: claim for claim in done.json()["claims"]}
@@ -329,7 +333,7 @@ def test_the_schema_knows_every_key() -> None:
     assert set(schema["$defs"]["StudyFile"]["properties"]) == {
         *("under", "refit", "rows_of", "told", "holds_on"),
         *("title", "question", "about", "claims", "replications", "quick"),
-        *("beyond", "row", "by_row", "section", "draw"),
+        *("beyond", "row", "by_row", "section", "draw", "read_by", "shorter", "trace"),
         *("figure", "assumption", "finding", "labels", "citation"),
     }
 

@@ -8,12 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from perhop import Scenario
 from perhop.judge.verdict import MIN_REPLICATIONS
 from perhop.papers.error import PackError
-from perhop.papers.feroz.calibration import load_calibration
-from perhop.papers.feroz.plan import check_change
-from perhop.papers.feroz.plan import make_plan as feroz_plan
 from perhop.papers.form import StudyError
 from perhop.papers.of_folder import own_study
 from perhop.papers.pack import Pack, load_pack
@@ -116,39 +112,6 @@ def test_a_pack_names_the_readings_it_must(key: str) -> None:
     assert bool(guards) == (key != "kalampoukas")
 
 
-def test_every_run_of_feroz_is_a_valid_scenario() -> None:
-    plan = feroz_plan()
-    for campaign in plan.campaigns:
-        for one in campaign.design.treatments:
-            assert campaign.scenario.override(*one.overrides).check() == [], (campaign.name, one.name)
-    for source, name, overrides, *_ in plan.drawn:
-        assert Scenario(source, name, tuple(overrides)).check() == [], name
-
-
-def test_feroz_runs_each_case_of_a_reading_often_enough() -> None:
-    plan = feroz_plan()
-    assert {one.design.replications for _, own in plan.read for one in own} == {MIN_REPLICATIONS, 40}
-    guard = next(own for reading, own in plan.read if reading.id == "guard off")
-    treatments = [one for campaign in guard for one in campaign.design.treatments]
-    assert {one.levels[1].partition("-")[0] for one in treatments} == {"1", "2", "3", "4", "5", "6", "7"}
-    assert all("profile.host.guard=off" in one.overrides for one in treatments)
-    second = next(own for reading, own in plan.read if reading.id == "second fit")
-    friendly = next(one for one in second[0].design.treatments if one.levels[1:] == ("1", "tcp-friendly"))
-    assert "conditioner.marker.meter.tokens=30" in friendly.overrides
-    quick = feroz_plan(quick=True)
-    assert quick.unjudged == {"F2", "F3", "F6", "F7", "F8", "F9", "F11", "F12"}
-    judged = [one for _, own in quick.read for campaign in own for one in campaign.design.treatments]
-    assert {one.levels[1] for one in judged} == {"1", "4", "5"}
-
-
-def test_feroz_runs_nothing_more_often_than_it_needs() -> None:
-    """Campaigns share their runs: what two of them ask for is made once."""
-    plan = feroz_plan()
-    runs = [key for one in plan.campaigns for key in one.design.runs(one.scenario)["key"]]
-    asked = len(runs) + len(plan.drawn), len(set(runs)) + len(plan.drawn)
-    assert asked == (12526, 8684)
-
-
 def test_laatu_runs_both_markings_under_each_reading() -> None:
     plan = STUDY.plan(quick=False)
     assert [reading for reading, _ in plan.read] == list(load_readings(LAATU))
@@ -162,22 +125,6 @@ def test_laatu_runs_both_markings_under_each_reading() -> None:
     assert set(both) == {f"measured[{i}]" for i in range(4)}
     assert "every-segment" in under["steady background + every segment"].resolve()
     assert STUDY.plan(quick=True).read == ()
-
-
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"depth": 3.0}, "depth = 3.0 is not tried"),
-        ({"deep": 1.0}, "deep = 1.0 is not tried"),
-        ({"depth": 2.0}, "is what calibration.toml chose"),
-    ],
-)
-def test_a_reading_of_feroz_that_changes_nothing_known_is_refused(
-    change: dict[str, float], told: str
-) -> None:
-    pack = load_pack("feroz")
-    with pytest.raises(PackError, match=told):
-        check_change(pack, Reading("x", "", (), change), load_calibration(pack))
 
 
 def test_a_campaign_is_not_run_under_a_change_of_parameters() -> None:

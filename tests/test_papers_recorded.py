@@ -87,15 +87,14 @@ def made_again(record: Record) -> list[tuple[float, Scenario, str]]:
     found = []
     for line in record.lines:
         place = line["of"], line["treatment"]
-        if place[0] != recorded.WHOLE:
-            if place not in bases:
-                words = shlex.split(f"{commands[place[0]]} {settings[place[1]]}")
-                base = Scenario.load(ROOT / words[2]).override(*words[4::2])
-                bases[place] = base, base.work()
-            base, work = bases[place]
-            again = base.override(f"run.replication={line['replication']}")
-            assert str(again.seed) == line["seed"]
-            found.append((work, again, line["event_digest"]))
+        if place not in bases:
+            words = shlex.split(f"{commands[place[0]]} {settings[place[1]]}")
+            base = Scenario.load(ROOT / words[2]).override(*words[4::2])
+            bases[place] = base, base.work()
+        base, work = bases[place]
+        again = base.override(f"run.replication={line['replication']}")
+        assert str(again.seed) == line["seed"]
+        found.append((work, again, line["event_digest"]))
     return sorted(found, key=lambda one: one[0])
 
 
@@ -142,7 +141,7 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     document = study.reduce(plan, results, "perhop reproduce laatu", RESULTS_VERSION).document
     document |= runs_behind(plan)
     elsewhere = replace(plan, pack=replace(plan.pack, folder=tmp_path))
-    runs = recorded.lines_of(plan, results, {}, document, tmp_path / "runs")
+    runs = recorded.lines_of(plan, results, document, tmp_path / "runs")
     for _ in range(2):  # over an earlier record too
         recorded.write(elsewhere, runs, document, tmp_path / "runs")
     record = read(elsewhere)

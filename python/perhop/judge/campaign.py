@@ -21,7 +21,16 @@ from perhop.experiment.store import Store
 from perhop.experiment.vocabulary import words_of_design
 from perhop.judge import terms
 from perhop.judge.cells import Cells, layout_of
-from perhop.judge.forms import NOTHING, Forms, References, Stated, stated_otherwise, unfit, with_derived
+from perhop.judge.forms import (
+    NOTHING,
+    Forms,
+    PrintedValue,
+    References,
+    Stated,
+    stated_otherwise,
+    unfit,
+    with_derived,
+)
 from perhop.judge.grammar import Claim, Claims, ClaimsError, Part, Published, place_of, read
 from perhop.judge.measured import STATISTICS, Measurements, Predicates, Together
 from perhop.judge.parameters import unfit_predicate
@@ -37,6 +46,7 @@ from perhop.judge.quantity import (
     faults,
     no_predicate,
 )
+from perhop.judge.splitting import parted, split
 from perhop.judge.verdict import ClaimPart, Hypothesis, Verdict, compound
 
 _FROM_HERE = "the path begins at the folder of this file"
@@ -71,6 +81,7 @@ class CheckedClaims(NamedTuple):
 
     def measured(self, scalars: pl.DataFrame) -> Measurements:
         """Return what the campaigns measured, with the responses that are made of others."""
+        scalars = parted(self.claims.file.split, scalars)
         found = Measurements.of(with_derived(self.claims.file.derived, scalars), _together(self.claims))
         subject = self.subject
         if subject is None or subject.factorial is None:
@@ -126,7 +137,10 @@ def checked(
             claims.refuse([Fault(("campaign",), rule, f"run {path.parent / name} into a store of its own")])
     if campaign is None:
         return CheckedClaims(claims, None, None)
-    beside = tuple(_load(claims, ("beside", k), one) for k, one in enumerate(claims.file.beside))
+    campaign = split(claims, campaign)
+    beside = tuple(
+        split(claims, _load(claims, ("beside", k), one)) for k, one in enumerate(claims.file.beside)
+    )
     subject = subject_of(campaign, claims, forms, stated, beside)
     if subject.factorial is not None:
         predicates = _with_terms(predicates)
@@ -246,7 +260,7 @@ def subject_of(
         A campaign beside it does not fit; a table of printed values, or a response made of others, cannot be
         used.
     """
-    claims.refuse([*_misfits(campaign, beside), *unfit(claims.file.derived, campaign)])
+    claims.refuse([*_misfits(campaign, beside), *unfit(claims.file.derived, [campaign, *beside])])
     every = [campaign, *beside]
     by = {column for one in campaign.responses for column in one.by}
     # those of transfers are known only after a run
@@ -358,16 +372,6 @@ _BRACES = re.compile(r"\{([^{}]*)\}")
 def _filled(text: str, cells: Mapping[str, str]) -> str:
     """Return a text with cells in place of their columns in braces."""
     return _BRACES.sub(lambda found: cells[found[1]] or "", text)
-
-
-class PrintedValue(NamedTuple):
-    """A value of a table: in which line, of which response, where, and the number in the response's unit."""
-
-    table: Published
-    line: int
-    response: str
-    place: Place
-    value: float
 
 
 class Printed:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
@@ -30,6 +30,16 @@ Stated = Mapping[str, "Callable[[Scenario], Run]"]
 NOTHING: Mapping[str, Callable[..., None]] = {}
 
 
+class PrintedValue(NamedTuple):
+    """A value of a table: in which line, of which response, where, and the number in the response's unit."""
+
+    table: Published
+    line: int
+    response: str
+    place: Place
+    value: float
+
+
 class References:
     """Values that quantities are compared with: what is printed, and what closed forms give.
 
@@ -49,7 +59,7 @@ class References:
         forms: Forms = NOTHING,
     ) -> None:
         self.subject, self.printed, self.forms = subject, printed, forms
-        self.listed: Sequence[tuple[Published, int, str, Place, float]] = ()
+        self.listed: Sequence[PrintedValue] = ()
         self._treatments = [
             (one.scenario, each.overrides) for one in campaigns for each in one.design.treatments
         ]
@@ -111,10 +121,11 @@ def stated_otherwise(cell: str, run: Run) -> str | None:
     return None if number == run else f"{run:g}"
 
 
-def unfit(derived: Sequence[Derived], campaign: Campaign) -> Iterator[Fault]:
+def unfit(derived: Sequence[Derived], campaigns: Sequence[Campaign]) -> Iterator[Fault]:
     """Yield the first mistake of each response that is made of another."""
-    known = [one.name for one in campaign.responses]
-    levels = {factor.name: [level.name for level in factor.levels] for factor in campaign.design.factors}
+    known, levels = [one.name for one in campaigns[0].responses], dict[str, list[str]]()
+    for own in (one for campaign in campaigns for one in campaign.design.factors):
+        levels.setdefault(own.name, []).extend(level.name for level in own.levels)
     for k, one in enumerate(derived):
         at = ("derived", k)
         if one.response not in known:

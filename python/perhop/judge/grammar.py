@@ -232,6 +232,9 @@ class ClaimsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     beside
         Campaigns over the same scenario, with the same factors and responses and other levels, which stand
         beside its own.
+    split
+        Factors whose levels are of several words, and the factors that the words are levels of:
+        `split = { contract = ["marker", "tokens"] }` of a level `token-bucket 15`.
     derived, statistic
         Responses made of those of the campaign: by level, and over several runs.
     factorial
@@ -248,6 +251,7 @@ class ClaimsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     claim: list[WrittenClaim]
     campaign: Text | None = None
+    split: dict[str, list[Text]] = {}
     derived: list[Derived] = []
     beside: list[Text] = []
     statistic: list[Statistic] = []

@@ -170,7 +170,7 @@ class Measurements(Measured):
             pl.col("replication").n_unique().alias("n"), pl.max("replication").alias("last")
         )
         # treatments that ended by themselves have their first ones; a run that failed leaves a gap
-        if not (each["n"] == each["last"] + 1).all():
+        if each["n"].n_unique() == 1 or not (each["n"] == each["last"] + 1).all():
             return super().judged(hypothesis, quantity)
         shared = Measurements(self.scalars.filter(pl.col("replication") < each["n"].min()))
         return super(Measurements, shared).judged(hypothesis, quantity)

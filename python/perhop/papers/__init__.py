@@ -6,11 +6,7 @@ A study is a folder (docs/studies.md): `study.toml`, scenarios, campaigns, `clai
 (`perhop.papers.study.Study`), `perhop.papers.folder_page` its page. What is on record of it is `recorded/`:
 `perhop.papers.recorded` writes it, `on_record` reads it, `again` makes its runs again.
 
-An older one has code in place of `study.toml`, a package `perhop/papers/<key>/` with a module that holds
-
-    STUDY = Study(key, title, make_plan, reduce, page_of)   # perhop.papers.study.Study
-
-`perhop.papers.reproduce` then calls, in this order, as `plan`, `reduce` and so on:
+`perhop.papers.reproduce` calls of such a `Study`, in this order, as `plan`, `reduce` and so on:
 
 `plan(quick)`
     All runs, a `perhop.papers.plan.Plan`: campaigns at the fitted point, under each reading, beyond the
@@ -28,9 +24,7 @@ An older one has code in place of `study.toml`, a package `perhop/papers/<key>/`
     For `--calibrate`: search the free parameters again, by campaigns that `run` runs or resumes, and return
     the record; by default none.
 
-Rows of a document are made, and claims judged, by `perhop.papers.document` (`row`, `judge_of`; `plan` calls
-its `check_claims`); a study says what claims may be about (`perhop.judge.quantity.Subject`) and gives the
-values (`perhop.judge.measured.Measured`). Verdicts on parts are by `perhop.judge.verdict`, the judged claim
-with its readings by `perhop.papers.claims`. What a paper leaves open is in the pack, `readings.toml`; see
-`perhop.papers.readings`. What only one study uses is in its own package.
+Rows of a document are made by `perhop.papers.document`, parts of claims judged by `perhop.judge`, the judged
+claim with its readings by `perhop.papers.claims`. What a paper leaves open is in `readings.toml`; see
+`perhop.papers.readings`. What only one study uses is in its folder, `study.py`.
 """

@@ -14,7 +14,7 @@ from perhop.experiment.work import Finished, Task, execute, measures_of
 from perhop.papers.behind import judged
 from perhop.papers.on_record import Line, Record
 from perhop.papers.plan import Plan
-from perhop.papers.recorded import WHOLE, as_text, value_name
+from perhop.papers.recorded import as_text, value_name
 from perhop.scenario.scenario import Scenario
 
 Progress = Callable[[float, float], None]
@@ -56,9 +56,9 @@ class Again(NamedTuple):
 def draw(plan: Plan, record: Record, number: int, seed: int) -> list[Again]:
     """Draw so many of the runs on record, none twice, all of them where there are fewer.
 
-    The same record, number and seed give the same runs. Those that are reduced whole are not among them.
+    The same record, number and seed give the same runs.
     """
-    lines = [line for line in record.lines if line["of"] != WHOLE]
+    lines = record.lines
     campaigns = {of: campaign for _, of, campaign in judged(plan)}
     names = {one["of"]: one["treatments"] for one in record.document["runs"]}
     commands = {one["of"]: one["command"] for one in record.document["runs"]}

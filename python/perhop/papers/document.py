@@ -93,22 +93,3 @@ def judge_of(claims: Claims, subject: Subject, predicates: Predicates) -> Judge:
     """Return the judge of a study's claims."""
     words = Words(claims.file.quantities, claims.file.words)
     return lambda measured, claim: judged(claim, measured, subject, words, predicates)
-
-
-def guard_finding(counted: str, with_it: str, without: str, paper: str) -> tuple[str, str]:
-    """Return the finding on how Reno's guard changes the number of time-outs.
-
-    Parameters
-    ----------
-    counted
-        Which time-outs are counted.
-    with_it, without
-        How many there are with the guard and without.
-    paper
-        What the paper says of them and of its Reno.
-    """
-    text = (
-        "RFC 6582 keeps duplicates of losses already repaired from starting a fast retransmit; the Reno "
-        f"of RFC 5681 has no such guard. {counted} with the guard: {with_it}; without it: {without}. {paper}"
-    )
-    return "Time-outs with the guard of Reno and without", text

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
+from itertools import chain
 from pathlib import Path
 from string import Formatter
 from types import ModuleType
@@ -31,13 +32,15 @@ from perhop.papers import cell_fit, form, readings
 from perhop.papers.error import PackError
 from perhop.papers.form import FILE, StudyError, StudyFile
 from perhop.papers.pack import Pack
-from perhop.papers.plan import short, under, without
+from perhop.papers.plan import Parameters, by_level, having, short, under, without
 from perhop.papers.readings import Reading
 
 if TYPE_CHECKING:
     from perhop._core import Diagnostic
 
 CODE = "study.py"
+SHORTER = "shorter runs"
+"""The fitted point in runs as short as under readings, as if that were one of them."""
 KINDS = ("means", "ellipses", "map", "main", "interactions", "shares", "model")
 """Kinds of figures."""
 BY_LEVEL = ("means", "ellipses")
@@ -143,8 +146,9 @@ class StudyFolder:
 
     @property
     def claims(self) -> list[Claim]:
-        """All claims."""
-        return [claim for one in self.about for claim in one.claims.claims]
+        """All claims, of several files by the numbers in their names."""
+        every = [claim for one in self.about for claim in one.claims.claims]
+        return every if len(self.about) == 1 else sorted(every, key=lambda one: by_number(one.id))
 
     @property
     def predicates(self) -> Predicates:
@@ -162,21 +166,78 @@ class StudyFolder:
         return getattr(self.code, "NUMBERS", {})
 
     @property
+    def parameters(self) -> Parameters | None:
+        """Function of `study.py` that gives settings where parameters of the study change."""
+        return getattr(self.code, "parameters", None)
+
+    @property
     def campaigns(self) -> tuple[About, ...]:
         """All its campaigns."""
         return (*self.about, *self.beyond)
+
+    @property
+    def levels(self) -> set[str]:
+        """Levels of the factors of its campaigns, none of those beyond the paper."""
+        return {level for one in self.about for own in one.subject.levels.values() for level in own}
+
+    @property
+    def shorter(self) -> tuple[Reading, ...]:
+        """The fitted point in runs as short as under readings, as one of them; nothing where they are not."""
+        levels, factors = {*self.file.shorter}, {name for one in self.about for name in one.subject.levels}
+        claims = [one.id for one in self.claims if levels & {*chain(*map(one.levels, factors))}]
+        meaning = "the fitted point, in runs as short as under all readings"
+        return (Reading(SHORTER, meaning, claims=tuple(claims)),) if claims else ()
 
     def of(self, campaign: str | None) -> About:
         """Return a campaign by its name; without one the first."""
         return self.about[0] if campaign is None else next(o for o in self.campaigns if o.name == campaign)
 
-    def reads(self, reading: Reading) -> list[int]:
-        """Return the places of the campaigns that a reading's claims are about."""
-        return [
-            k
-            for k, one in enumerate(self.about)
-            if any(claim.id in reading.claims for claim in one.claims.claims)
-        ]
+    def holding(self, campaign: Campaign) -> About:
+        """Return the subject that a campaign is of, or stands beside the first of."""
+        own = campaign.name, campaign.source
+        return next(one for one in self.about if own in [(each.name, each.source) for each in one.campaigns])
+
+    def reads(
+        self, reading: Reading, planned: Sequence[Campaign] | None = None, unjudged: Collection[str] = ()
+    ) -> list[Campaign]:
+        """Return the campaigns, or parts of them, that a reading's claims are about.
+
+        Parameters
+        ----------
+        planned
+            All campaigns as they are run; by default as their files have them.
+        unjudged
+            Claims that are not judged.
+        """
+        found, judged = list[Campaign](), {*reading.claims} - {*unjudged}
+        every = [each for one in self.about for each in one.campaigns] if planned is None else planned
+        for about in self.about:
+            own = [one for one in every if self.holding(one) is about]
+            claims = [one for one in about.claims.claims if one.id in judged]
+            found += _read(own, claims, self.file.read_by) if own and claims else []
+        return found
+
+    def under(self, campaign: Campaign, reading: Reading) -> Campaign:
+        """Return a campaign under a reading; errors as of `perhop.papers.plan.under`."""
+        return by_level(under(campaign, reading, self.levels, self.parameters), self.file.shorter)
+
+
+def _read(campaigns: Sequence[Campaign], claims: Sequence[Claim], factor: str | None) -> Iterator[Campaign]:
+    """Yield what is run for claims: the first campaign, or what has the levels of a factor that they name."""
+    if factor is None or factor not in campaigns[0].design.names:
+        yield campaigns[0]
+        return
+    sets = any(isinstance(part.each.get(factor), str) for claim in claims for part in claim.parts)
+    named = {*chain(*(claim.levels(factor) for claim in claims))}
+    for one in campaigns:
+        kept = one if sets or not named else having(one, factor, named)
+        if kept.design.treatments:
+            yield kept
+
+
+def by_number(name: str) -> list[tuple[bool, str]]:
+    """Return what names are sorted by, so that F9 comes before F10."""
+    return [(part.isdigit(), part.zfill(9)) for part in re.split(r"(\d+)", name)]
 
 
 def load(folder: Path, called: str = "", *, trust: bool = True) -> StudyFolder:
@@ -219,7 +280,9 @@ def check(
     found = reader.read()
     warnings = []
     for one in () if found is None else found.campaigns:
-        warnings += definition.read(one.claims.path.parent / one.name).warnings
+        path = one.claims.path.parent / one.name
+        # those that code makes have no file
+        warnings += definition.read(path).warnings if path.is_file() else []
     return found, reader.mistakes, warnings
 
 
@@ -249,6 +312,9 @@ class _Reader:
         self.claimed_twice(known)
         words = known[0].claims.file.words if known else {}
         beyond = [self.beyond(k, name, words, code) for k, name in enumerate(file.beyond)]
+        # what they are made of has its own mistakes
+        swept = {} if self.mistakes else self.sweeps(code)
+        beyond += [self.nothing_claimed(name, one, words, code) for name, one in swept.items()]
         self.mistakes = list({one["rendered"]: one for one in self.mistakes}.values())
         if self.mistakes:
             return None
@@ -279,8 +345,10 @@ class _Reader:
         module = module_from_spec(spec)
         try:
             spec.loader.exec_module(module)
+        except PackError:
+            raise
         except (Exception, SystemExit) as error:
-            raise PackError(f"{path}: {type(error).__name__}: {error}", f"python {path}") from error
+            raise self.failed(error) from error
         return module
 
     def about(self, k: int, name: str, code: ModuleType | None) -> About | None:
@@ -314,8 +382,27 @@ class _Reader:
         except CampaignError as error:
             self.mistakes += error.diagnostics
             return None
+        return self.nothing_claimed(name, campaign, words, code)
+
+    def nothing_claimed(
+        self, name: str, campaign: Campaign, words: Mapping[str, str], code: ModuleType | None
+    ) -> About:
+        """Return a campaign as what nothing is claimed of."""
         claims = Claims(self.shown / "claims.toml", b"", ClaimsFile(claim=[], words=dict(words)), ())
         return About(name, claims, campaign, subject_of(campaign, claims, getattr(code, "FORMS", {})))
+
+    def sweeps(self, code: ModuleType | None) -> Mapping[str, Campaign]:
+        """Return the campaigns past the paper that `study.py` makes, by name."""
+        try:
+            found: Mapping[str, Campaign] = getattr(code, "sweeps", dict)()
+        except Exception as error:
+            raise self.failed(error) from error
+        return found
+
+    def failed(self, error: BaseException) -> PackError:
+        """Return what is told of an error in `study.py`."""
+        path = self.folder / CODE
+        return PackError(f"{path}: {type(error).__name__}: {error}", f"python {path}")
 
     def claimed_twice(self, about: Sequence[About]) -> None:
         """Note claims whose name is taken, and campaigns with two files of claims."""
@@ -357,12 +444,12 @@ class _Reader:
 
 def _refused(study: StudyFolder, reading: Reading, at: At) -> Iterator[Fault]:
     """Yield the first mistake that each campaign has under a reading."""
-    for place in study.reads(reading):
-        own = study.about[place].campaign
+    for own in study.reads(reading):
         try:
-            yield from _faulty(partial(under, own, reading), reading.settings, (*at, "set"))
+            yield from _faulty(partial(study.under, own, reading), reading.settings, (*at, "set"))
         except ValueError as error:
             yield Fault((*at, "change"), str(error))
+            return
 
 
 def _faulty(make: Callable[[], Campaign], settings: Sequence[str], at: At) -> Iterator[Fault]:
@@ -401,6 +488,28 @@ def _quick(study: StudyFolder) -> Iterator[Fault]:
             without(one.campaign, own.without)
     except ValueError as error:
         yield Fault(("under", "without"), str(error))
+    by: dict[At, Mapping[str, list[str]]] = {
+        ("quick", "change"): quick.change,
+        ("shorter",): study.file.shorter,
+    }
+    for at, change in by.items():
+        yield from _levels(study, at, change)
+        for each in (one for about in study.about for one in about.campaigns if change):
+            yield from _faulty(partial(by_level, each, change), (), at)
+    yield from _levels(study, ("quick", "without"), {name: k for k, name in enumerate(quick.without)})
+    factors = [name for one in study.about for name in one.subject.levels]
+    if study.file.read_by not in (None, *factors):
+        name = str(study.file.read_by)
+        yield Fault(("read_by",), f"there is no factor `{name}`", among(name, factors))
+
+
+def _levels(study: StudyFolder, at: At, named: Mapping[str, object]) -> Iterator[Fault]:
+    """Yield the levels that no campaign has; of a list each has its place."""
+    for name, value in named.items():
+        if name not in study.levels:
+            place = value if isinstance(value, int) else name
+            rule, is_key = f"no factor has a level `{name}`", place == name
+            yield Fault((*at, place), rule, among(name, [*study.levels]), of_key=is_key)
 
 
 def _labelled(study: StudyFolder) -> Iterator[Fault]:

@@ -26,17 +26,21 @@ class Quick(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 
     Attributes
     ----------
-    set
-        Settings of all runs, before those of treatments.
+    set, change
+        Settings of all runs, before those of treatments; by level, after those of a treatment that has it.
+    without
+        Levels whose treatments are left out.
     replications
         How many each treatment has; without it as many as the campaign says.
     claims
         Ids of those that are judged; without it all.
     readings
-        Whether claims are judged under the readings too.
+        Whether claims are judged under the readings too, by ten replications at most.
     """
 
     set: list[str] = []
+    change: dict[str, list[str]] = {}
+    without: list[str] = []
     replications: int | None = None
     claims: list[str] | None = None
     readings: bool = False
@@ -213,6 +217,12 @@ class StudyFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     refit
         Whether `calibration.toml` has a fit to cells of the factorial: then readings are fitted again, and
         those that do not fit have no vote.
+    read_by
+        A factor: under a reading only those levels of it are run that the reading's claims name, in campaigns
+        beside the first too. Without it the first campaign is run.
+    shorter
+        Settings by level of runs under readings, which take long. The fitted point is judged by such runs
+        too, as if that were a reading.
     quick
         The quick form.
     beyond
@@ -231,6 +241,8 @@ class StudyFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         Parts of the paper by which readings vote; without them each votes everywhere.
     draw
         Of the first campaign, levels whose first run `study.py` is given whole; as `each` of a claim.
+    trace
+        Traces that those runs have.
     figure, assumption, finding
         What is drawn, assumed, and said beyond the claims.
     labels
@@ -247,6 +259,8 @@ class StudyFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     replications: int | None = None
     under: Under = Under()
     refit: bool = False
+    read_by: Text | None = None
+    shorter: dict[str, list[str]] = {}
     quick: Quick = Quick()
     beyond: list[Text] = []
     row: list[Rows] = []
@@ -256,6 +270,7 @@ class StudyFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     by_row: dict[str, str] = {}
     section: list[Section] = []
     draw: dict[str, str | list[str]] = {}
+    trace: list[str] = []
     figure: list[Figure] = []
     assumption: list[Assumption] = []
     finding: list[Finding] = []
@@ -276,7 +291,7 @@ class WrittenReading(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         Settings of the scenario, before those of treatments.
     change
         Settings by level, after those of a treatment that has it; of a study with parameters of its own,
-        their values.
+        their values too.
     claims
         Ids of those that it is about; without it all.
     """

@@ -21,18 +21,18 @@ from perhop.judge.campaign import JudgedClaim, judge_all
 from perhop.judge.grammar import Quantities
 from perhop.judge.measured import Measurements
 from perhop.judge.quantity import Place
-from perhop.judge.verdict import HIGHER, LOWER, ClaimPart, Hypothesis
+from perhop.judge.verdict import HIGHER, LOWER, MIN_REPLICATIONS, ClaimPart, Hypothesis
 from perhop.papers import form, refit
 from perhop.papers.claims import UnderReading, claim_entry
 from perhop.papers.document import NO_FORM, document_of, row
-from perhop.papers.folder import About, StudyFolder, load
+from perhop.papers.folder import About, StudyFolder, by_number, load
 from perhop.papers.folder_page import Reproduced, Value, page_of, values_of
 from perhop.papers.form import is_study
 from perhop.papers.pack import own_folder, pack_dir
-from perhop.papers.plan import NO_READINGS, Plan, Results, Sweep, short, under, without
+from perhop.papers.plan import NO_READINGS, Plan, Results, Sweep, by_level, short, without
 from perhop.papers.readings import Reading
 from perhop.papers.study import Finding, Study, Summary, load_study, published_rows
-from perhop.run.run import AnyJob
+from perhop.run.run import AnyJob, TracedJob
 from perhop.stats.intervals import Interval
 from perhop.units import Scale, counted
 
@@ -98,29 +98,31 @@ def _summary(study: StudyFolder, outcome: Reproduced) -> Summary:
 def _plan(study: StudyFolder, quick: bool) -> Plan:
     voting, unfit = refit.voting(study)
     own, every = study.file.quick, [each for one in study.about for each in one.campaigns]
-    campaigns = [short(one, own.set, own.replications) if quick else one for one in every]
-    first = {one.name: campaigns[every.index(one.campaign)] for one in study.about}
+    campaigns = [*filter(None, map(partial(_shortened, own), every))] if quick else every
+    known = [claim.id for claim in study.claims]
+    unjudged = [one for one in known if quick and own.claims is not None and one not in own.claims]
+
+    def often(one: Campaign) -> Campaign:
+        most = min(one.design.replications, MIN_REPLICATIONS)
+        return short(one, (), most if quick else study.file.replications)
+
     read = [
         (
             one,
             tuple(
-                short(
-                    under(_shorter(study, first[study.about[k].name]), one),
-                    (),
-                    None if quick else study.file.replications,
-                )
-                for k in study.reads(one)
+                often(study.under(_shorter(study, each), one))
+                for each in study.reads(one, campaigns, unjudged)
             ),
         )
-        for one in voting
+        for one in (*study.shorter, *voting)
         if own.readings or not quick
     ]
-    known = [claim.id for claim in study.claims]
-    unjudged = [one for one in known if quick and own.claims is not None and one not in own.claims]
     left_out = [] if quick and not own.readings else [*unfit]
     if quick:
         times = sorted({one.design.replications for one in every} - {own.replications})
         left_out += [f"runs with {', '.join(own.set)}"] if own.set else []
+        left_out += [f"{name}: runs with {', '.join(settings)}" for name, settings in own.change.items()]
+        left_out += [f"runs of {', '.join(own.without)}"] if own.without else []
         if own.replications is not None and times:
             whole = " or ".join(map(str, times))
             left_out.append(f"{counted(own.replications, 'replication')} where the study has {whole}")
@@ -130,7 +132,7 @@ def _plan(study: StudyFolder, quick: bool) -> Plan:
     return Plan(
         study.pack,
         tuple(campaigns),
-        tuple(read),
+        tuple((one, under) for one, under in read if under),
         tuple(Sweep(one.name, one.name, one.campaign) for one in study.beyond if not quick),
         frozenset(unjudged),
         tuple(left_out),
@@ -142,6 +144,13 @@ def _shorter(study: StudyFolder, campaign: Campaign) -> Campaign:
     """Return a campaign as it is run under readings, before what each changes."""
     own = study.file.under
     return without(short(campaign, own.set), own.without) if own.without else short(campaign, own.set)
+
+
+def _shortened(quick: form.Quick, campaign: Campaign) -> Campaign | None:
+    """Return a campaign as the quick form has it; None where all of it is left out."""
+    kept = tuple(one for one in campaign.design.treatments if not {*quick.without} & {*one.levels})
+    found = replace(campaign, design=replace(campaign.design, treatments=kept))
+    return short(by_level(found, quick.change), quick.set, quick.replications) if kept else None
 
 
 def _to_draw(study: StudyFolder, campaign: Campaign) -> Iterator[AnyJob]:
@@ -158,18 +167,22 @@ def _to_draw(study: StudyFolder, campaign: Campaign) -> Iterator[AnyJob]:
         for treatment in campaign.design.treatments:
             if where.items() <= dict(zip(campaign.design.names, treatment.levels, strict=True)).items():
                 overrides = campaign.scenario.override(*treatment.overrides).overrides
-                yield campaign.scenario.source, ", ".join(place), list(overrides)
+                job = campaign.scenario.source, ", ".join(place), list(overrides)
+                yield TracedJob(*job, tuple(study.file.trace)) if study.file.trace else job
 
 
 def _reduce(
     study: StudyFolder, plan: Plan, results: Results, command: str, results_version: int
 ) -> Reproduced:
-    found, left, fitted = iter(results.apart), len(plan.fitted), dict[str, Measurements]()
-    for one in study.about:
-        # on real packets some of the campaigns are left out
-        if own := [next(found) for _ in one.campaigns[:left]]:
-            fitted[one.name] = one.measured(own)
-            left -= len(own)
+    found = iter(results.apart)
+
+    def of(campaigns: Sequence[Campaign]) -> dict[str, Measurements]:
+        own: dict[str, list[Measurements]] = {}
+        for one in campaigns:
+            own.setdefault(study.holding(one).name, []).append(next(found))
+        return {name: study.of(name).measured(each) for name, each in own.items()}
+
+    fitted = of(plan.fitted)
     about = [one for one in study.about if one.name in fitted]
     count = study.file.rows_of and (plan.replications or study.file.rows_of)
     shown = {name: own.first(count) for name, own in fitted.items()}
@@ -178,12 +191,7 @@ def _reduce(
         warnings=[*_without_values(about, fitted), *_broken(study, fitted)],
         left_out=plan.left_out,
         measured=fitted,
-        read={
-            reading.id: {
-                study.about[k].name: study.about[k].measured([next(found)]) for k in study.reads(reading)
-            }
-            for reading, _ in plan.read
-        },
+        read={reading.id: of(campaigns) for reading, campaigns in plan.read},
         shown=shown,
         beyond={sweep.id: study.of(sweep.id).measured([own]) for sweep, own in results.beyond},
         drawn=results.drawn,
@@ -193,6 +201,8 @@ def _reduce(
     judging = _Judging(study, plan, outcome)
     told = [(one, text) for one in study.file.finding if (text := _text(study, one, outcome)) is not None]
     claims = [each for one in about for each in judging.claims(one, told)]
+    if len(study.about) > 1:
+        claims.sort(key=lambda one: by_number(one["id"]))
     rows = [each for one in about for each in _rows(study, one, shown[one.name], plan.without)]
     outcome = replace(
         outcome,
@@ -251,7 +261,7 @@ class _Judging:
             read = [
                 UnderReading(reading, _scaled(self._voting(about, reading, own[k]), scales))
                 for reading, own in others
-                if claim.id in reading.claims
+                if claim.id in reading.claims and claim.id not in self.plan.unjudged
             ]
             unjudged = "a quick reproduction leaves it out" if claim.id in self.plan.unjudged else ""
             notes = [text for one, text in told if claim.id in one.claims]
@@ -449,7 +459,8 @@ def _value(study: StudyFolder, part: form.Value, outcome: Reproduced) -> Value:
         found = about.references.form(part.form, asked.quantity)
         computed = Hypothesis(part.form, "size").mean([math.nan if found is None else found])
         return Value((), asked.quantity, computed, asked.quantity.unit(units[asked.quantity.response]))
-    measured = outcome.measured if part.reading is None else outcome.read[part.reading]
+    fitted = {**outcome.measured, **outcome.beyond}
+    measured = fitted if part.reading is None else outcome.read[part.reading]
     (value,) = values_of(study, part, {about.name: measured[about.name]})
     return value
 

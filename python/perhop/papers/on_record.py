@@ -24,7 +24,7 @@ from perhop.papers.behind import judged, runs_behind
 from perhop.papers.error import PackError
 from perhop.papers.pack import Pack
 from perhop.papers.plan import Plan, Results
-from perhop.papers.recorded import FIRST, WHOLE
+from perhop.papers.recorded import FIRST
 from perhop.papers.records import encode
 from perhop.units import counted
 
@@ -83,18 +83,7 @@ class Record:
     @property
     def runs(self) -> int:
         """Number of different runs on record."""
-        return int(self.document["made"]["runs"]) + len(self.whole)
-
-    @property
-    def whole(self) -> dict[str, dict[str, float]]:
-        """Measured values of the runs that claims need whole, by name."""
-        return {
-            f"{line['treatment']} {line['replication']}": {
-                name: float(value) for name, value in line.items() if name not in FIRST
-            }
-            for line in self.lines
-            if line["of"] == WHOLE
-        }
+        return int(self.document["made"]["runs"])
 
 
 def read(pack: Pack) -> Record | None:
@@ -267,7 +256,7 @@ def results_of(plan: Plan, record: Record) -> Results:
                 f"{asked[name, k]}"
             )
         frames.append(_scalars(campaign, one["treatments"], {_place(line): line for line in lines[of]}))
-    return replace(replace(plan, beyond=(), drawn=()).results(frames, ()), whole=record.whole)
+    return replace(plan, beyond=(), drawn=()).results(frames, ())
 
 
 def _place(line: Line) -> tuple[str, int]:

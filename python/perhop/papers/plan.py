@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import Any, TypeVar
 
 import polars as pl
 
 from perhop.experiment.definition import Campaign
+from perhop.experiment.factors import Factor, Level
 from perhop.judge.measured import Measurements
 from perhop.papers.error import PackError
 from perhop.papers.pack import TEXTS, Pack
 from perhop.papers.readings import Reading
 from perhop.run.run import AnyJob, Result
+
+T = TypeVar("T")
 
 NO_READINGS = "the readings of what the paper leaves open: a verdict is that of the fitted point alone"
 
@@ -93,15 +97,13 @@ class Plan:
 class Results:
     """Outcome of the runs of a plan.
 
-    `drawn` are by name of the run. `whole` is of results on record, which have no runs: what those measured
-    that claims need whole, by name. `apart` has what each campaign measured, in the order of the plan.
+    `drawn` are by name of the run. `apart` has what each campaign measured, in the order of the plan.
     """
 
     fitted: Measurements
     read: tuple[tuple[Reading, Measurements], ...]
     beyond: tuple[tuple[Sweep, Measurements], ...]
     drawn: Mapping[str, Result]
-    whole: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     apart: Sequence[Measurements] = ()
 
 
@@ -128,32 +130,95 @@ def without(campaign: Campaign, levels: Sequence[str]) -> Campaign:
     return replace(campaign, design=replace(campaign.design, treatments=kept))
 
 
-def under(campaign: Campaign, reading: Reading) -> Campaign:
+def having(campaign: Campaign, factor: str, levels: Collection[str]) -> Campaign:
+    """Return a campaign with the treatments alone that have one of some levels of a factor; maybe none."""
+    place = campaign.design.names.index(factor)
+    kept = tuple(one for one in campaign.design.treatments if one.levels[place] in levels)
+    return replace(campaign, design=replace(campaign.design, treatments=kept))
+
+
+def changed(campaign: Campaign, more: Callable[[Mapping[str, str]], Iterable[str]]) -> Campaign:
+    """Return a campaign whose treatments have more settings, after their own: a function of their levels."""
+    names = campaign.design.names
+    treatments = tuple(
+        replace(one, overrides=(*one.overrides, *more(dict(zip(names, one.levels, strict=True)))))
+        for one in campaign.design.treatments
+    )
+    return replace(campaign, design=replace(campaign.design, treatments=treatments))
+
+
+def by_level(campaign: Campaign, change: Mapping[str, Sequence[str]]) -> Campaign:
+    """Return a campaign with settings by level, after those of a treatment that has the level."""
+    if not change:
+        return campaign
+    return changed(campaign, lambda at: [one for level in at.values() for one in change.get(level, ())])
+
+
+def varied(
+    campaign: Campaign,
+    name: str,
+    points: Mapping[str, T],
+    settings: Callable[[Mapping[str, str], T], Iterable[str]],
+) -> Campaign:
+    """Return a campaign at several points: levels of a factor more, which is the first.
+
+    `settings` gives those of a treatment at a point, by its levels, after its own.
+    """
+
+    def at(point: T) -> Campaign:
+        return changed(campaign, lambda levels: settings(levels, point))
+
+    made = {level: at(point) for level, point in points.items()}
+    treatments = tuple(
+        replace(one, levels=(level, *one.levels), name=f"{name}={level} {one.name}")
+        for level, own in made.items()
+        for one in own.design.treatments
+    )
+    factors = (Factor(name, tuple(map(Level, points))), *campaign.design.factors)
+    return replace(campaign, design=replace(campaign.design, factors=factors, treatments=treatments))
+
+
+Parameters = Callable[[Mapping[str, str], Mapping[str, Any]], Iterable[str]]
+"""Function of a study that gives the settings of a treatment, by its levels, where parameters change.
+
+It raises a `ValueError` for what is no parameter, or no value of one.
+"""
+
+
+def under(
+    campaign: Campaign,
+    reading: Reading,
+    known: Collection[str] = (),
+    parameters: Parameters | None = None,
+) -> Campaign:
     """Return a campaign under a reading.
 
     Its settings come before those of the treatments, what it changes by level after those of a treatment that
-    has the level.
+    has the level, and what parameters make of the rest last.
+
+    Parameters
+    ----------
+    known
+        Levels that other campaigns have.
+    parameters
+        Those of the study, if it has any.
 
     Raises
     ------
-    PackError
-        It changes what is no level, or to what is no list of settings.
+    ValueError
+        It changes what is neither a level nor a parameter, or to what is no list of settings.
     """
-    levels = {level.name for factor in campaign.design.factors for level in factor.levels}
+    levels = {level.name for factor in campaign.design.factors for level in factor.levels}.union(known)
+    rest = {name: value for name, value in reading.change.items() if name not in levels}
     for name, settings in reading.change.items():
-        if name not in levels:
+        if name in rest and parameters is None:
             rule = f"'change' has {name}, which is no level of campaign {campaign.name}"
             raise PackError(f"reading {reading.id}: {rule}")
-        if not TEXTS.holds(settings):
+        if name not in rest and not TEXTS.holds(settings):
             rule = f"'change': {name} is {settings!r}, not {TEXTS.words}"
             raise PackError(f"reading {reading.id}: {rule}")
     read = short(campaign, reading.settings_of(campaign.scenario.source))
-    if not reading.change:
+    read = by_level(read, {name: one for name, one in reading.change.items() if name not in rest})
+    if not parameters or not rest:
         return read
-    treatments = tuple(
-        replace(
-            one, overrides=(*one.overrides, *(s for name in one.levels for s in reading.change.get(name, ())))
-        )
-        for one in read.design.treatments
-    )
-    return replace(read, design=replace(read.design, treatments=treatments))
+    return changed(read, lambda at: parameters(at, rest))

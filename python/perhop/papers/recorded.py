@@ -24,11 +24,8 @@ from perhop.papers.plan import Plan, Results
 from perhop.papers.records import encode
 from perhop.run.folder import always, write_file
 from perhop.run.record import commit
-from perhop.run.run import Result
 
 FOLDER, RESULTS, RUNS = "recorded", "results.json", "runs.csv"
-WHOLE = "whole"
-"""Value of `of` for runs that the study reduces whole, with their traces."""
 
 FIRST = ("of", "treatment", "replication", "seed", "event_digest")
 """First columns of a table of runs; those of the values follow."""
@@ -58,17 +55,8 @@ def write(plan: Plan, lines: Sequence[Mapping[str, Any]], document: Mapping[str,
     write_file(folder / RUNS, as_csv(lines), always)
 
 
-def lines_of(
-    plan: Plan,
-    results: Results,
-    whole: Mapping[str, Mapping[str, float]],
-    document: Mapping[str, Any],
-    store: Path,
-) -> list[dict[str, Any]]:
-    """Return a line for each run behind the claims of a full reproduction.
-
-    `whole` is as of `perhop.papers.study.Study.whole`; the document has the runs behind it.
-    """
+def lines_of(plan: Plan, results: Results, document: Mapping[str, Any], store: Path) -> list[dict[str, Any]]:
+    """Return a line for each run behind the claims of a full reproduction, whose document has the runs."""
     with ledger.read(store) as book:
         digests = {key: digest for key, digest, *_ in book.made()}
     of_campaigns = (results.fitted, *(own for _, own in results.read))
@@ -78,17 +66,7 @@ def lines_of(
         for line, key in run_lines(campaign, of_campaigns[place]):
             line["treatment"] = names[of][line["treatment"]]
             lines.append({"of": of, **line, "event_digest": digests[key]})
-    return [*lines, *whole_lines(whole, results.drawn)]
-
-
-def whole_lines(
-    whole: Mapping[str, Mapping[str, float]], drawn: Mapping[str, Result]
-) -> Iterator[dict[str, Any]]:
-    """Yield a line for each run that is reduced whole."""
-    for name, values in whole.items():
-        treatment, _, replication = name.rpartition(" ")
-        first = (WHOLE, treatment, int(replication), drawn[name].scenario.seed, drawn[name].event_digest)
-        yield {**dict(zip(FIRST, first, strict=True)), **values}
+    return lines
 
 
 def check_place(plan: Plan) -> None:

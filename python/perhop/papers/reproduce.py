@@ -195,7 +195,7 @@ class _Doing:
         outcome.document.update(runs_behind(planned))
         if record is None and not self.form.record:
             return outcome
-        lines = recorded.lines_of(planned, results, study.whole(planned, results), outcome.document, store)
+        lines = recorded.lines_of(planned, results, outcome.document, store)
         if self.form.record:
             recorded.write(planned, lines, outcome.document, store)
         elif record is not None:
@@ -216,22 +216,19 @@ class _Doing:
         outcome: Outcome = study.reduce(planned, results, record.document["command"], _core.RESULTS_VERSION)
         on_record.check_verdicts(planned, record, outcome.document)
         sample = draw(planned, record, number, seed)
-        whole = [*recorded.whole_lines(study.whole(planned, results), named)]
         about = _about(run.expected_s([one.scenario.work() for one in sample], self.workers))
         many = counted(len(sample), "run")
         self.tell.note(f"{key}, {many} of {record.runs:,} on record again, drawn by seed {seed}: {about}")
         with open_executor(None, self.workers) as executor, self.tell.progress(key) as progress:
             differ = differences(sample, executor, progress)
-        differ += differences_of_all(record, whole)
-        made = len(sample) + len(whole)
         if differ:
             self._tell(differ)
             raise DiffersError(
-                f"{_differ(key, differ, made)}; nothing of it is shown",
+                f"{_differ(key, differ, len(sample))}; nothing of it is shown",
                 f"{_command(study)} --verify all makes every run and judges anew; "
                 "what was changed in papers, `git checkout papers` restores",
             )
-        verified = {"runs": made, "of": record.runs, "drawn": len(sample), "seed": seed}
+        verified = {"runs": len(sample), "of": record.runs, "drawn": len(sample), "seed": seed}
         verified["results_version"] = _core.RESULTS_VERSION
         return replace(outcome, document={**record.document, "verified": verified})
 

@@ -105,8 +105,6 @@ class Study(Generic[Q, O]):
         Returns the page as HTML.
     summary
         Returns the numbers that the command prints.
-    whole
-        Reduces the runs that claims need whole, by name.
     calibrate
         Searches the free parameters again and returns the record; None if the study fits nothing.
     """
@@ -117,7 +115,6 @@ class Study(Generic[Q, O]):
     reduce: Callable[[Q, Results, str, int], O]
     page: Callable[[Q, O], str]
     summary: Callable[[O], Summary] = published_rows
-    whole: Callable[[Q, Results], Mapping[str, Mapping[str, float]]] = lambda *_: {}
     calibrate: Callable[[CampaignRunner], dict[str, Any]] | None = None
     called: str = ""
 
