@@ -12,5 +12,6 @@ mod more_series;
 mod own_queue;
 mod pie;
 mod random;
+mod shaped;
 mod tables;
 mod traced;
