@@ -3,7 +3,7 @@
 # make build      .venv with the locked packages and .venv/bin/perhop
 # make test       everything CI runs
 # make quick      the tests of what differs from HEAD (scripts/test runs those of one file or one law)
-# make test-long  the same, then laws on many other random cases and scenarios, a trace of 10^8 rows, every study in full and the full sweep of the TCP laws
+# make test-long  the same, then laws on many other random cases and scenarios, a trace of 10^8 rows, every study in full and the full sweeps of the laws of TCP and queues
 # make docs       the site out/site: README, docs, the API and all they link to; a broken link fails
 # make wheel      dist/perhop-*.whl, with every study in it, for Linux with this machine's glibc or a newer one
 # make bench      speed and memory, as JSON
@@ -105,6 +105,7 @@ test-long: test
 	$(BIN)/pytest -m long
 	$(BIN)/perhop reproduce --verify all --json >/dev/null
 	$(BIN)/python docs/laws.py --check
+	$(BIN)/python docs/laws_queue.py --check
 
 docs: build
 	$(BIN)/python docs/site/build.py

@@ -32,6 +32,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import laws_queue
 import recorded_tables
 from recorded_tables import Rows
 
@@ -105,6 +106,8 @@ def _table(match: re.Match[str]) -> str:
         "arms": recorded_tables.arms,
         "host": recorded_tables.host,
         "readings": recorded_tables.readings,
+        "waits": laws_queue.waits,
+        "fills": laws_queue.fills,
     }
     if match[2] not in makers:
         return match[0]

@@ -51,7 +51,7 @@ fn long_flow(rate: &str, delay_ms: u32, queue_settings: &str) -> (f64, f64) {
     (link(&results, "r->b").utilization_data, row.wait_mean_s * 1e3)
 }
 
-/// What `docs/elements/pie.md` has.
+/// Measured, and held to a hundredth and a millisecond.
 #[test]
 fn a_long_flow_fills_its_link_and_waits_about_as_long_as_the_target_says() {
     for (rate, delay, part, wait) in [
