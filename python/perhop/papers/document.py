@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from perhop.judge.grammar import Claim, Claims
-from perhop.judge.measured import Measured, Predicates, judged
+from perhop.judge.grammar import Claims
+from perhop.judge.measured import Predicates
 from perhop.judge.parameters import unfit_predicate
-from perhop.judge.quantity import Subject, Words, faults
-from perhop.judge.verdict import ClaimPart, interval_json
+from perhop.judge.quantity import Subject, faults
+from perhop.judge.verdict import interval_json
 from perhop.stats.intervals import Interval
-
-Judge = Callable[[Measured, Claim], list[ClaimPart]]
-"""Function that judges a study's claim on what was measured."""
 
 NO_FORM: Mapping[str, float | None] = {"printed": None, "bounded": None}
 """The closed forms of a quantity that has none."""
@@ -87,9 +84,3 @@ def check_claims(claims: Claims, subject: Subject, predicates: Predicates) -> No
         not its own, or of another type.
     """
     claims.refuse(faults(claims, subject, unfit_predicate(predicates)))
-
-
-def judge_of(claims: Claims, subject: Subject, predicates: Predicates) -> Judge:
-    """Return the judge of a study's claims."""
-    words = Words(claims.file.quantities, claims.file.words)
-    return lambda measured, claim: judged(claim, measured, subject, words, predicates)

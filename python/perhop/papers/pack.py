@@ -75,15 +75,6 @@ class Pack:
             raise PackError(f"{self.folder / 'published' / name}.csv: is missing")
         return self.published[name]
 
-    def check_coverage(self, run: Collection[str], published: Collection[str]) -> None:
-        """Refuse a published row without a figure, and a figure without its published row."""
-        missing = [row for row in published if row not in run]
-        if missing:
-            raise PackError(f"{self.folder / 'figures.toml'}: published but not run: {', '.join(missing)}")
-        unknown = sorted(set(run) - set(published))
-        if unknown:
-            raise PackError(f"{self.folder / 'published'}: no rows for {', '.join(unknown)}")
-
     def record(self, name: str, keys: Sequence[str]) -> dict[str, Any]:
         """Return the record of a command of ours, an object with these keys."""
         path = self.folder / name

@@ -10,7 +10,7 @@ from typing import Any, Generic, TypeVar
 from perhop.experiment.definition import Campaign
 from perhop.judge.measured import Measurements
 from perhop.papers.plan import Plan, Results
-from perhop.report.study import Section, StudyPage, forms_of, render
+from perhop.report.study import forms_of
 from perhop.run.run import AnyJob, Result
 from perhop.units import Scale
 
@@ -117,37 +117,6 @@ class Study(Generic[Q, O]):
     summary: Callable[[O], Summary] = published_rows
     calibrate: Callable[[CampaignRunner], dict[str, Any]] | None = None
     called: str = ""
-
-
-def finding(words: Mapping[str, str], **values: object) -> Finding:
-    """Return a finding of a pack's page: its `title` and its `text`, with values filled in."""
-    return words["title"].format(**values), words["text"].format(**values)
-
-
-def render_page(
-    title: str,
-    outcome: Outcome,
-    words: Mapping[str, Any],
-    sections: Sequence[Section],
-    labels: Mapping[str, str] | None = None,
-    digits: Mapping[str, int] | None = None,
-) -> str:
-    """Return the page about a study as HTML; `words` has its `intro`, `about` and `tables`."""
-    return render(
-        StudyPage(
-            title,
-            outcome.document,
-            sections,
-            words["intro"],
-            words["about"],
-            words["tables"],
-            labels,
-            digits,
-            findings=outcome.findings,
-            warnings=outcome.warnings,
-            left_out=outcome.left_out,
-        )
-    )
 
 
 def load_study(key: str) -> Study[Any, Any]:
