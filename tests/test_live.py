@@ -141,6 +141,14 @@ PORTS = {
         first="share = 0.1\nbounded = true",
         second="share = 0.9",
     ),
+    "cake": """
+[[port]]
+at = "core"
+to = "edge"
+[[port.class]]
+name = "all"
+queue = { kind = "cake", rate = "9Mbit/s", limit = "20p", rtt = "20ms", ack_filter = "aggressive" }
+""",
     "fq and paired-counter": PORT.format(
         scheduler='{ kind = "paired-counter", data = "rest", share = 0.9 }',
         queue='{ kind = "fq", limit = "20p" }',

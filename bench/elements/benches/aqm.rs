@@ -3,15 +3,17 @@
 #![allow(missing_docs, reason = "criterion_group makes a public function")]
 
 use std::hint::black_box;
+use std::sync::Arc;
 use std::time::{Duration, Instant as Clock};
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use perhop_bench_elements::Pkt;
 use perhop_core::packet::{Ecn, FlowId, Meta};
 use perhop_core::queue::{
-    Averaging, Cobalt, CobaltParams, Codel, CodelConventions, CodelParams, DelayFrom, DualPi2, DualPi2Params,
-    Fifo, Fq, FqConventions, FqParams, Gred, GredParams, LinuxDualPi2, LinuxDualPi2Params, LinuxPie,
-    LinuxPieParams, Pie, PieParams, Queue, Red, RedParams, Rio, RioParams, VirtualQueue,
+    Averaging, Cake, CakeParams, Cobalt, CobaltParams, Codel, CodelConventions, CodelParams, DelayFrom,
+    DualPi2, DualPi2Params, Fifo, Fq, FqConventions, FqParams, Gred, GredParams, Isolation, LinuxDualPi2,
+    LinuxDualPi2Params, LinuxPie, LinuxPieParams, Pie, PieParams, Queue, Red, RedParams, Rio, RioParams,
+    Tins, VirtualQueue,
 };
 use perhop_core::sink::{DropReason, Sink, SiteId};
 use perhop_core::time::{Instant, Span};
@@ -223,10 +225,22 @@ fn flows(c: &mut Criterion) {
         drop_batch: 64,
         conventions: FqConventions::RFC8290,
     };
+    let cake = CakeParams {
+        limit,
+        rate: None,
+        overhead: Bytes(0),
+        mpu: Bytes(0),
+        tins: Tins::Diffserv3,
+        isolation: Isolation::TripleIsolate,
+        rtt: codel.interval,
+        mtu: Bytes(1514),
+        ack_filter: None,
+    };
     turn(c, "fifo", Fifo::new(SITE, limit));
     turn(c, "codel", Codel::new(SITE, codel).expect("sound"));
     turn(c, "cobalt", Cobalt::new(SITE, cobalt, stream()).expect("sound"));
     turn(c, "fq of fifo", Fq::new(SITE, fq, stream(), move |_| Ok(Fifo::new(SITE, limit))).expect("sound"));
+    turn(c, "cake", Cake::new(SITE, cake, Arc::default(), stream()).expect("sound"));
     turn(c, "fq of codel", Fq::new(SITE, fq, stream(), move |_| Codel::new(SITE, codel)).expect("sound"));
 }
 

@@ -3,6 +3,7 @@
 mod ack_filter;
 mod ack_marking;
 mod behavior_aggregate;
+mod cake;
 mod cbq;
 mod cobalt;
 mod codel;

@@ -1,10 +1,13 @@
 //! The queue laws for every way to configure early detection.
 
+use std::sync::Arc;
+
 use perhop_core::packet::{Ecn, Meta};
 use perhop_core::queue::{
-    Averaging, Cobalt, CobaltParams, Codel, CodelConventions, CodelParams, Conventions, DelayFrom, DocsisPie,
-    DocsisPieParams, DualPi2, DualPi2Params, Fifo, Fq, FqConventions, FqParams, GredParams, LinuxDualPi2,
-    LinuxDualPi2Params, LinuxPie, LinuxPieParams, Pie, PieParams, Queue, RedParams, RioParams, VirtualQueue,
+    Averaging, Cake, CakeParams, Cobalt, CobaltParams, Codel, CodelConventions, CodelParams, Conventions,
+    DelayFrom, DocsisPie, DocsisPieParams, DualPi2, DualPi2Params, Fifo, Fq, FqConventions, FqParams,
+    GredParams, Isolation, LinuxDualPi2, LinuxDualPi2Params, LinuxPie, LinuxPieParams, Pie, PieParams, Queue,
+    RedParams, RioParams, Tins, VirtualQueue,
 };
 use perhop_core::sink::SiteId;
 use perhop_core::time::Span;
@@ -354,7 +357,7 @@ const fn apart(limit: QueueSize) -> Keeps {
     const fn l4s(meta: &Meta) -> u8 {
         matches!(meta.ecn, Ecn::Ect1 | Ecn::Ce) as u8
     }
-    Keeps { limit, within: l4s }
+    Keeps { limit, within: l4s, peeks: true }
 }
 
 queue_laws!(dualpi2_by_turns, |site| dualpi2(site, DUALPI2), limit = apart(TEN));
@@ -392,4 +395,45 @@ queue_laws!(
     fq_of_pies_that_rest,
     |site| fq_pie(site, FqParams { limit: FOUR, ..FQ }, PieParams { active_from: Some(FOUR), ..PIE }),
     limit = FOUR
+);
+
+/// Rates at which packets of the laws wait for one another.
+const CAKE: CakeParams = CakeParams {
+    limit: TEN,
+    rate: BitRate::new(100_000),
+    overhead: Bytes(38),
+    mpu: Bytes(84),
+    tins: Tins::Diffserv8,
+    isolation: Isolation::TripleIsolate,
+    rtt: Span::from_micros(400),
+    mtu: Bytes(1),
+    ack_filter: None,
+};
+
+fn cake(site: SiteId, params: CakeParams) -> Built {
+    Box::new(Cake::new(site, params, Arc::default(), aqm::stream()).expect("sound parameters"))
+}
+
+/// Each tin keeps order, and whose turn it is is drawn.
+const fn tins(limit: QueueSize) -> Keeps {
+    const fn mark(meta: &Meta) -> u8 {
+        meta.dscp.value()
+    }
+    Keeps { limit, within: mark, peeks: false }
+}
+
+queue_laws!(cake_shapes, |site| cake(site, CAKE), limit = tins(TEN));
+queue_laws!(cake_by_turns, |site| cake(site, CakeParams { rate: None, ..CAKE }), limit = tins(TEN));
+queue_laws!(
+    cake_of_one_queue_by_bytes,
+    |site| cake(
+        site,
+        CakeParams { limit: KILOBYTES, tins: Tins::Besteffort, isolation: Isolation::Flowblind, ..CAKE }
+    ),
+    limit = Keeps { peeks: false, ..KILOBYTES.into() }
+);
+queue_laws!(
+    cake_of_hosts_overflows,
+    |site| cake(site, CakeParams { limit: FOUR, tins: Tins::Diffserv3, isolation: Isolation::Hosts, ..CAKE }),
+    limit = tins(FOUR)
 );

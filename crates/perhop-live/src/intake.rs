@@ -77,7 +77,11 @@ impl Intake {
             first: None,
             scale: None,
         });
-        Self { narrow: BTreeSet::new(), flows: tcp.chain(udp).collect(), table: scenario.flow_table.clone() }
+        Self {
+            narrow: BTreeSet::new(),
+            flows: tcp.chain(udp).collect(),
+            table: FlowTable::clone(&scenario.flow_table),
+        }
     }
 
     /// Fills in what elements see of `frame`, whose bytes a host sent at `now`; `near` is a number of the flow's data near those

@@ -247,6 +247,19 @@ fn controlled_delay() {
 }
 
 #[test]
+fn cake() {
+    let cake = |rest: &str| one(RED, &format!("{{ kind = \"cake\"{rest} }}"));
+    assert_snapshot!(cake(""), @"no mistake");
+    assert_snapshot!(cake(r#", tins = "diffserv8", isolation = "dual-srchost", overhead = "38B", mpu = "84B", ack_filter = "aggressive""#), @"no mistake");
+    assert_snapshot!(cake(r#", tins = "diffserv5""#), @r#"93:33 port.r2-r3.class.be.queue.tins: `diffserv5` is not one of "besteffort", "diffserv3", "diffserv4", "diffserv8" (did you mean `diffserv3`?)"#);
+    assert_snapshot!(cake(r#", isolation = "dual-srchosts""#), @r#"93:38 port.r2-r3.class.be.queue.isolation: `dual-srchosts` is not one of "flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost", "triple-isolate" (did you mean `dual-srchost`?)"#);
+    assert_snapshot!(cake(r#", rtt = "1us""#), @"93:32 port.r2-r3.class.be.queue.rtt: rtt (1us) must exceed 1us");
+    assert_snapshot!(cake(r#", overhead = "70kB""#), @"93:37 port.r2-r3.class.be.queue.overhead: overhead (70kB) must be at most 65536B");
+    assert_snapshot!(cake(r#", bandwidth = "1Mbit/s""#), @"93:26 port.r2-r3.class.be.queue.bandwidth: there is no setting `bandwidth` here (known here: kind, limit, rate, overhead, mpu, tins, isolation, rtt, mtu, ack_filter)");
+    assert_snapshot!(cake(r#", rate = "1Mbit/s""#), @"93:33 port.r2-r3.class.be.queue.rate: rate (1Mbit/s) needs a port without other classes (leave `rate` out, or the classes: `tins` are classes by DS field)");
+}
+
+#[test]
 fn cobalt() {
     let cobalt = |rest: &str| one(RED, &format!("{{ kind = \"cobalt\"{rest} }}"));
     assert_snapshot!(cobalt(""), @"no mistake");
@@ -296,7 +309,7 @@ fn flow_queueing() {
     assert_snapshot!(inside(r#"{ kind = "codel", target = "0s" }"#), @"93:59 port.r2-r3.class.be.queue.queue.target: target (0s) must exceed 0s");
     assert_snapshot!(inside(r#"{ kind = "codel", target = "7" }"#), @r#"93:59 port.r2-r3.class.be.queue.queue.target: a time needs a unit; a bare number has none (write the unit: "7s" or "7ms")"#);
     assert_snapshot!(inside(r#""codel""#), @r#"93:32 port.r2-r3.class.be.queue.queue: must be a table, not a string (write a table, as in `{ kind = "codel" }`)"#);
-    assert_snapshot!(inside(r#"{ kind = "codle" }"#), @r#"93:41 port.r2-r3.class.be.queue.queue.kind: `codle` is not one of "fifo", "red", "rio", "gred", "codel", "cobalt", "fq", "pie", "docsis-pie", "dualpi2", "custom", "python" (did you mean `codel`?)"#);
+    assert_snapshot!(inside(r#"{ kind = "codle" }"#), @r#"93:41 port.r2-r3.class.be.queue.queue.kind: `codle` is not one of "fifo", "red", "rio", "gred", "codel", "cobalt", "fq", "pie", "docsis-pie", "dualpi2", "cake", "custom", "python" (did you mean `codel`?)"#);
     assert_snapshot!(inside(r#"{ kind = "fq" }"#), @"93:41 port.r2-r3.class.be.queue.queue.kind: `fq` cannot be the queue of a flow (write `fifo`, `codel`, `cobalt` or `pie`)");
     assert_snapshot!(inside(r#"{ kind = "red", min_th = "1p", max_th = "2p", max_p = 0.1 }"#), @"93:41 port.r2-r3.class.be.queue.queue.kind: `red` cannot be the queue of a flow (write `fifo`, `codel`, `cobalt` or `pie`)");
     assert_snapshot!(inside(r#"{ kind = "custom", name = "mine" }"#), @"93:41 port.r2-r3.class.be.queue.queue.kind: `custom` cannot be the queue of a flow (write `fifo`, `codel`, `cobalt` or `pie`)");
@@ -408,7 +421,7 @@ fn coloured_queues() {
     assert_snapshot!(one(&format!(", {RIO_GREEN}"), ""), @"102:9 port.r3-r2.class.af.queue.green: `green` is missing (add `green = ...`: IN packets.)");
     assert_snapshot!(one(RIO_GREEN, &format!("{RIO_GREEN}, yellow = {{}}")), @"102:125 port.r3-r2.class.af.queue.yellow: there is no setting `yellow` here (known here: kind, limit, colors, averaging, green, red, w_q, gentle, byte_mode, ecn, conventions, mean_packet)");
     assert_snapshot!(one(RIO_GREEN, &format!("{RIO_GREEN}, averaging = \"wred\"")), @r#"102:137 port.r3-r2.class.af.queue.averaging: `wred` is not one of "coupled", "decoupled", "shared", "summed" (`coupled`: those of its own and of every better colour; `decoupled`: its own; `shared`: all; `summed`: its own)"#);
-    assert_snapshot!(one("kind = \"gred\"", "kind = \"grde\""), @r#"84:8 port.r2-r3.class.af.queue.kind: `grde` is not one of "fifo", "red", "rio", "gred", "codel", "cobalt", "fq", "pie", "docsis-pie", "dualpi2", "custom", "python" (did you mean `gred`?)"#);
+    assert_snapshot!(one("kind = \"gred\"", "kind = \"grde\""), @r#"84:8 port.r2-r3.class.af.queue.kind: `grde` is not one of "fifo", "red", "rio", "gred", "codel", "cobalt", "fq", "pie", "docsis-pie", "dualpi2", "cake", "custom", "python" (did you mean `gred`?)"#);
     assert_snapshot!(one("kind = \"gred\"", "kind = \"rio\""), @r"
     87:1 port.r2-r3.class.af.queue.yellow: there is no setting `yellow` here (known here: kind, limit, colors, averaging, green, red, w_q, gentle, byte_mode, ecn, conventions, mean_packet)
     88:56 port.r2-r3.class.af.queue.red.limit: there is no setting `limit` here (known here: min_th, max_th, max_p)

@@ -71,7 +71,7 @@ fn a_misspelt_word() {
        ·         ──────────────────
     43 │ 
        ╰────
-     help: `kind` is one of "fifo", "red", "rio", "gred", "codel", "cobalt", "fq", "pie", "docsis-pie", "dualpi2", "custom", "python"
+     help: `kind` is one of "fifo", "red", "rio", "gred", "codel", "cobalt", "fq", "pie", "docsis-pie", "dualpi2", "cake", "custom", "python"
     "#);
     assert_snapshot!(all(changed(&[(r#"{ kind = "fifo", limit = "64kB" }"#, r#""fifo""#)])), @r#"
      × port.slow-fast.class.data.queue: must be a table, not a string

@@ -1,6 +1,6 @@
 //! Packets without bytes, told apart by a number.
 
-use perhop_core::packet::{Color, Dscp, Ecn, FlowId, Kind, Meta, OnWire, Packet, TcpView, TrafficClass};
+use perhop_core::packet::{Color, Dir, Dscp, Ecn, FlowId, Kind, Meta, OnWire, Packet, TcpView, TrafficClass};
 use perhop_core::units::Bytes;
 
 /// Assured forwarding, class 1, least likely to be dropped.
@@ -48,6 +48,13 @@ impl TestPacket {
     #[must_use]
     pub const fn flow(mut self, flow: u32) -> Self {
         self.0.flow = FlowId(flow);
+        self
+    }
+
+    /// On the way back.
+    #[must_use]
+    pub const fn back(mut self) -> Self {
+        self.0.dir = Dir::Reverse;
         self
     }
 

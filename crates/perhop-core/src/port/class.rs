@@ -197,7 +197,8 @@ impl<P: Packet> Class<P> {
         while left > 0 {
             let (passed, waiting) = (&mut self.passed, &mut self.waiting);
             let mut watch = CountingSink { passed, waiting, sink: &mut Nobody, accepted: false };
-            if let Some(pkt) = self.queue.dequeue(now, &mut watch) {
+            let open = self.queue.not_before().map_or(now, |at| at.max(now));
+            if let Some(pkt) = self.queue.dequeue(open, &mut watch) {
                 let meta = pkt.meta();
                 self.waiting.get_or_insert_default().waits.left(meta.enqueued_at, now, meta.len);
             }
@@ -223,7 +224,7 @@ impl<P: Packet> Class<P> {
         accepted
     }
 
-    /// `None` only where nothing waits, or where the queue does nothing with what does.
+    /// `None` only where nothing waits, or where the queue does nothing with what does, or holds it back.
     pub(super) fn dequeue(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> Option<P> {
         let pkt = loop {
             let waited = self.backlog().packets;

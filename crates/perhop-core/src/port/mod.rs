@@ -89,7 +89,10 @@ impl<P: Packet> Port<P> {
     /// The packet to transmit now.
     pub fn dequeue(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> Departure<P> {
         match &mut self.0 {
-            Inside::Single([class]) => class.dequeue(now, sink).map_or(Departure::Empty, Departure::Packet),
+            Inside::Single([class]) => match class.dequeue(now, sink) {
+                Some(pkt) => Departure::Packet(pkt),
+                None => class.queue.not_before().map_or(Departure::Empty, Departure::NotBefore),
+            },
             Inside::Several(several) => several.dequeue(now, sink),
         }
     }
@@ -150,6 +153,9 @@ impl<P: Packet> Several<P> {
                 Select::Serve(id) => {
                     let class = &mut self.classes[usize::from(id.0)];
                     let pkt = class.dequeue(now, sink);
+                    if let Some(at) = class.queue.not_before().filter(|_| pkt.is_none()) {
+                        return Departure::NotBefore(at);
+                    }
                     if let Some(pkt) = &pkt {
                         self.scheduler.on_served(now, id, pkt.meta());
                     }

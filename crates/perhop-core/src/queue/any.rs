@@ -66,6 +66,10 @@ impl<P: Packet> Queue<P> for AnyQueue<P> {
         }
     }
 
+    fn not_before(&self) -> Option<Instant> {
+        self.get().not_before()
+    }
+
     fn has_deadlines(&self) -> bool {
         self.get().has_deadlines()
     }

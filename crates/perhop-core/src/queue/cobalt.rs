@@ -137,7 +137,7 @@ impl<P: Packet> FlowQueue<P> for Cobalt<P> {
 
 /// Parameters of the decisions of [`State`]; times in nanoseconds, probabilities in units of 2^-32.
 #[derive(Clone, Copy, Debug)]
-struct Law {
+pub(super) struct Law {
     target: u64,
     interval: u64,
     /// A wait that is not late even if it is longer than the target.
@@ -147,7 +147,7 @@ struct Law {
 }
 
 impl Law {
-    fn new(params: &CobaltParams) -> Result<Self, ParamError> {
+    pub(super) fn new(params: &CobaltParams) -> Result<Self, ParamError> {
         let [target, interval, packet] =
             [params.target, params.interval, params.packet_time].map(Span::as_nanos);
         some_time("target", params.target)?;
@@ -176,16 +176,16 @@ impl Law {
 
 /// The fate of a packet at its turn.
 #[derive(Clone, Copy, Debug)]
-struct Verdict {
+pub(super) struct Verdict {
     /// Why it is dropped, unless it is the last.
-    drop: Option<DropReason>,
+    pub drop: Option<DropReason>,
     /// Whether it is marked if it leaves.
-    mark: bool,
+    pub mark: bool,
 }
 
 /// The state of `CoDel` and of BLUE.
 #[derive(Clone, Copy, Debug)]
-struct State {
+pub(super) struct State {
     /// How hard `CoDel` signals: the gap between signals is the interval over the root of this.
     count: u32,
     /// One over the root of `count`, in units of 2^-32.
@@ -206,7 +206,7 @@ impl Default for State {
 
 impl State {
     /// A packet had to be dropped for want of room.
-    fn overflow(&mut self, law: &Law, now: u64) {
+    pub(super) fn overflow(&mut self, law: &Law, now: u64) {
         //= cobalt-queue_full-up
         if now >= self.blue_next {
             self.p_drop = self.p_drop.saturating_add(law.p_inc);
@@ -218,7 +218,7 @@ impl State {
     }
 
     /// The queue was served, and nothing is left in it.
-    fn empty(&mut self, law: &Law, now: u64) {
+    pub(super) fn empty(&mut self, law: &Law, now: u64) {
         //= cobalt-queue_empty-down
         if self.p_drop > 0 && now >= self.blue_next {
             self.p_drop = self.p_drop.saturating_sub(law.p_dec);
@@ -243,8 +243,13 @@ impl State {
         }
     }
 
+    /// Whether an empty queue would change nothing any more.
+    pub(super) const fn is_at_rest(&self, now: u64) -> bool {
+        self.p_drop == 0 && self.count == 0 && now >= self.drop_next
+    }
+
     /// Decides on a packet that has `waited`; BLUE's draw is below 2^32.
-    fn verdict(
+    pub(super) fn verdict(
         &mut self,
         law: &Law,
         now: u64,

@@ -310,7 +310,7 @@ impl<P: Packet, Q: FlowQueue<P>> Queue<P> for Fq<P, Q> {
 
 /// A number that looks drawn, another for each `key` (the last step of `SplitMix64`; Steele, Lea and Flood 2014).
 #[inline]
-const fn mixed(key: u64) -> u64 {
+pub(super) const fn mixed(key: u64) -> u64 {
     let key = (key ^ key >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let key = (key ^ key >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     key ^ key >> 31

@@ -3,6 +3,7 @@
 mod ack_filter;
 mod any;
 pub mod average;
+mod cake;
 mod cobalt;
 mod codel;
 mod colored;
@@ -21,6 +22,7 @@ mod rio;
 
 pub use ack_filter::AckFilter;
 pub use any::AnyQueue;
+pub use cake::{Cake, CakeParams, Isolation, Tins};
 pub use cobalt::{Cobalt, CobaltParams};
 pub use codel::{Codel, CodelConventions, CodelParams};
 pub use colored::{Averaging, Colored};
@@ -138,10 +140,15 @@ pub trait Queue<P: Packet>: Send {
     fn enqueue(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>);
     /// The next packet to transmit. `None` does not promise an empty queue: the policy may have dropped the rest.
     fn dequeue(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> Option<P>;
-    /// The packet that `dequeue` considers first; a policy that drops at departure may return another.
+    /// The packet that `dequeue` considers first; a policy that drops at departure, or draws whose turn it is, may return another.
     fn peek(&self) -> Option<&Meta>;
     /// The backlog.
     fn backlog(&self) -> Backlog;
+    /// The time before which `dequeue` gives nothing although something waits, of a queue with a shaper of its own. Such a queue is its
+    /// port's only class.
+    fn not_before(&self) -> Option<Instant> {
+        None
+    }
     /// Whether it ever has a deadline. Who owns the queue asks once, and asks a queue that has none for nothing more.
     fn has_deadlines(&self) -> bool {
         false

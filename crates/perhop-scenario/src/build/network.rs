@@ -127,7 +127,7 @@ impl<P: OnWire> Network<P> {
         if scenario.conditioners.is_empty() {
             return Ok(());
         }
-        let flows = Arc::new(scenario.flow_table.clone());
+        let flows = Arc::clone(&scenario.flow_table);
         for given in &scenario.conditioners {
             let pattern = &given.pattern;
             let classifier = match &shared {

@@ -1,5 +1,7 @@
 //! Ports: queues, classifiers, schedulers, and what a link loses.
 
+use std::sync::Arc;
+
 use perhop_core::classify::{
     BehaviorAggregate, Classifier, FlowTable, KindClassifier, KindSet, MarkSet, MultiField, Pattern, Selector,
 };
@@ -11,7 +13,7 @@ use perhop_core::packet::{ClassId, FlowId, Kind, OnWire, Packet};
 use perhop_core::param_error::ParamError;
 use perhop_core::port::{Class, Port};
 use perhop_core::queue::{
-    AnyQueue, Cobalt, CobaltParams, Codel, CodelParams, DocsisPie, DualPi2, Fifo, Fq, FqParams, Gred,
+    AnyQueue, Cake, Cobalt, CobaltParams, Codel, CodelParams, DocsisPie, DualPi2, Fifo, Fq, FqParams, Gred,
     LinuxDualPi2, LinuxPie, LinuxPieParams, Pie, PieParams, Red, Rio,
 };
 use perhop_core::rng::Stream;
@@ -40,7 +42,8 @@ pub(super) fn outgoing<P: OnWire>(
         let queue_path = format!("{path}.queue");
         let stream = Stream::new(run.seed, run.replication, &queue_path);
         let site = sites.intern(path);
-        let queue = queue(&class.queue, site, stream, outside).map_err(|error| error.at(&queue_path))?;
+        let queue = queue(&class.queue, site, stream, &scenario.flow_table, outside)
+            .map_err(|error| error.at(&queue_path))?;
         classes.push(Class::new(site, queue));
     }
     let built = match (classes.len(), classes.pop()) {
@@ -65,7 +68,7 @@ pub(super) fn outgoing<P: OnWire>(
     Ok(Outgoing::new(built, LinkOptions { pure_ack_size, backpressure, losses }))
 }
 
-/// The queue of these settings.
+/// The queue of these settings; `flows` are those of the scenario.
 ///
 /// # Errors
 /// What the element says of them.
@@ -73,12 +76,13 @@ pub fn queue<P: Packet>(
     params: &model::Queue,
     site: SiteId,
     stream: Stream,
+    flows: &Arc<FlowTable>,
     outside: &Registry<P>,
 ) -> Result<AnyQueue<P>, ElementError> {
     match params {
         model::Queue::Custom(given) => outside.build_queue(given, site, stream),
         own => {
-            let built = own_queue(own, site, stream)?;
+            let built = own_queue(own, site, stream, flows)?;
             Ok(built.unwrap_or_else(|| unreachable!("it is not from outside")))
         }
     }
@@ -89,6 +93,7 @@ pub(crate) fn own_queue<P: Packet>(
     params: &model::Queue,
     site: SiteId,
     stream: Stream,
+    flows: &Arc<FlowTable>,
 ) -> Result<Option<AnyQueue<P>>, ParamError> {
     Ok(Some(match params {
         model::Queue::Fifo { limit, ack_filter } => Fifo::new(site, *limit).filtering(*ack_filter).into(),
@@ -101,6 +106,7 @@ pub(crate) fn own_queue<P: Packet>(
         model::Queue::Pie(params) => Box::new(Pie::new(site, *params, stream)?).into(),
         model::Queue::LinuxPie(params) => Box::new(LinuxPie::new(site, *params, stream)?).into(),
         model::Queue::DocsisPie(params) => Box::new(DocsisPie::new(site, *params, stream)?).into(),
+        model::Queue::Cake(params) => Box::new(Cake::new(site, *params, Arc::clone(flows), stream)?).into(),
         model::Queue::DualPi2(params) => Box::new(DualPi2::new(site, *params)?).into(),
         model::Queue::LinuxDualPi2(params) => Box::new(LinuxDualPi2::new(site, *params, stream)?).into(),
         model::Queue::Custom(_) => return Ok(None),

@@ -1,13 +1,14 @@
 //! The model of a queue: what its settings say in the units of the elements.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use perhop_core::dscp::{ColorMap, Dscp};
 use perhop_core::packet::{Color, Meta, Packet};
 use perhop_core::param_error::ParamError;
 use perhop_core::queue::{
-    CobaltParams, CodelParams, DocsisPieParams, DualPi2Params, FqParams, GredParams, LinuxDualPi2Params,
-    LinuxPieParams, PieParams, RedParams, RioParams, Thresholds, VirtualQueue,
+    CakeParams, CobaltParams, CodelParams, DocsisPieParams, DualPi2Params, FqParams, GredParams,
+    LinuxDualPi2Params, LinuxPieParams, PieParams, RedParams, RioParams, Thresholds, VirtualQueue,
 };
 use perhop_core::rng::Stream;
 use perhop_core::serializer::Serializer;
@@ -83,6 +84,7 @@ pub(crate) fn model_queue(queue: &Queue, rate: BitRate, packet_size: Option<Size
         (Queue::Pie { .. }, _) => pie(queue, packet_size),
         (&Queue::DocsisPie { limit, target, rate: own }, _) => docsis_pie(limit, target, own, rate),
         (Queue::DualPi2 { .. }, _) => dual_pi2(queue),
+        (Queue::Cake { .. }, _) => cake(queue),
         (Queue::Fifo { limit: Limit(limit), ack_filter }, _) => {
             model::Queue::Fifo { limit: *limit, ack_filter: ack_filter.model() }
         }
@@ -159,6 +161,24 @@ fn dual_pi2(queue: &Queue) -> model::Queue {
             })
         }
     }
+}
+
+/// CAKE as `queue` has it.
+fn cake(queue: &Queue) -> model::Queue {
+    let &Queue::Cake { limit, rate, overhead, mpu, tins, isolation, rtt, mtu, ack_filter } = queue else {
+        unreachable!("it is CAKE")
+    };
+    model::Queue::Cake(CakeParams {
+        limit: limit.0,
+        rate: rate.map(|Rate(rate)| rate),
+        overhead: overhead.0,
+        mpu: mpu.0,
+        tins: tins.into(),
+        isolation: isolation.into(),
+        rtt: rtt.0,
+        mtu: mtu.0,
+        ack_filter: ack_filter.model(),
+    })
 }
 
 /// COBALT as `queue` has it, in front of a link of `rate`.
@@ -276,7 +296,8 @@ pub(crate) fn kinds_with(setting: &str) -> String {
 pub(crate) fn validate(queue: &Queue, packet_size: Option<Size>) -> Result<(), ParamError> {
     let any_rate = BitRate::new(1).unwrap_or_else(|| unreachable!("one bit/s is a rate"));
     let (site, stream) = (SiteId(0), Stream::new(0, 0, ""));
-    own_queue::<TrialPacket>(&model_queue(queue, any_rate, packet_size), site, stream).map(drop)
+    let flows = Arc::default();
+    own_queue::<TrialPacket>(&model_queue(queue, any_rate, packet_size), site, stream, &flows).map(drop)
 }
 
 /// Reports what those who bring an element from outside say of it; it is written at `at`.

@@ -14,7 +14,7 @@ use perhop_core::meter::{
 };
 use perhop_core::packet::Color;
 use perhop_core::queue::{
-    AckFilter, CobaltParams, CodelParams, DocsisPieParams, DualPi2Params, FqParams, GredParams,
+    AckFilter, CakeParams, CobaltParams, CodelParams, DocsisPieParams, DualPi2Params, FqParams, GredParams,
     LinuxDualPi2Params, LinuxPieParams, PieParams, RedParams, RioParams, Thresholds,
 };
 use perhop_core::rate_trace::RateTrace;
@@ -46,7 +46,7 @@ pub struct Scenario {
     /// UDP flows, in file order, pairs expanded. Their `FlowId`s follow those of the TCP flows.
     pub udp: Vec<Udp>,
     /// Addresses, ports and classes of all flows, by `FlowId`.
-    pub flow_table: FlowTable,
+    pub flow_table: Arc<FlowTable>,
 }
 
 /// Settings of the run as a whole.
@@ -218,6 +218,8 @@ pub enum Queue {
     DualPi2(DualPi2Params),
     /// The same as Linux has them.
     LinuxDualPi2(LinuxDualPi2Params),
+    /// A shaper, tins and flows.
+    Cake(CakeParams),
     /// A queue from outside.
     Custom(CustomQueue),
 }
@@ -242,6 +244,7 @@ impl Queue {
             | Self::DocsisPie(_)
             | Self::DualPi2(_)
             | Self::LinuxDualPi2(_)
+            | Self::Cake(_)
             | Self::Custom(_) => Vec::new(),
         }
     }
@@ -260,6 +263,7 @@ impl Queue {
             Self::Pie(_) | Self::LinuxPie(_) => "pie",
             Self::DocsisPie(_) => "docsis-pie",
             Self::DualPi2(_) | Self::LinuxDualPi2(_) => "dualpi2",
+            Self::Cake(_) => "cake",
             Self::Custom(given) => &given.name,
         }
     }
@@ -280,6 +284,7 @@ impl Queue {
             Self::DocsisPie(params) => params.limit,
             Self::DualPi2(params) => params.limit,
             Self::LinuxDualPi2(params) => params.limit,
+            Self::Cake(params) => params.limit,
             Self::Custom(given) => given.limit,
         }
     }
@@ -291,6 +296,7 @@ impl Queue {
             Self::Fifo { ack_filter, .. } => ack_filter.is_some(),
             Self::Codel(params) => params.ack_filter.is_some(),
             Self::Cobalt(params) => params.ack_filter.is_some(),
+            Self::Cake(params) => params.ack_filter.is_some(),
             Self::Fq { queue, .. } => queue.filters_acks(),
             _ => false,
         }
@@ -319,7 +325,7 @@ impl Queue {
             Self::Fq { queue, .. } => queue.may_mark(),
             Self::Pie(params) => params.ecn,
             Self::LinuxPie(params) => params.ecn,
-            Self::DualPi2(_) | Self::LinuxDualPi2(_) | Self::Custom(_) => true,
+            Self::DualPi2(_) | Self::LinuxDualPi2(_) | Self::Cake(_) | Self::Custom(_) => true,
         }
     }
 }

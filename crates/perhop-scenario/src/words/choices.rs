@@ -135,6 +135,43 @@ impl Per {
 }
 
 word! {
+    /// The tins of CAKE, each for the marks of a kind of traffic (`tc-cake(8)`).
+    Tins => perhop_core::queue::Tins {
+        /// One for all.
+        Besteffort,
+        /// Bulk (LE, CS1), best effort, and voice (VA, EF, CS6, CS7) with a quarter of the rate.
+        Diffserv3,
+        /// Bulk, best effort, video (AF2x, AF3x, AF4x, CS2, CS3) with half of the rate, and voice (CS4 to CS7, VA, EF) with a quarter.
+        Diffserv4,
+        /// Eight: LE, bulk (CS1, AF1x), best effort, video (CS3, AF3x, AF4x), transactions (AF2x), shells (CS2), voice (CS4, CS5, VA, EF) and
+        /// control (CS6, CS7), each with seven eighths of the one before.
+        Diffserv8,
+    }
+}
+
+word! {
+    /// What has a queue of its own in CAKE, and among whom it is fair (`tc-cake(8)`).
+    Isolation => perhop_core::queue::Isolation {
+        /// Nothing: all share one queue.
+        Flowblind,
+        /// Each host that sends.
+        Srchost,
+        /// Each host that receives.
+        Dsthost,
+        /// Each pair of hosts.
+        Hosts,
+        /// Each flow and direction.
+        Flows,
+        /// Each flow, and hosts that send share fairly, however many flows they have.
+        DualSrchost,
+        /// Each flow, and hosts that receive share fairly.
+        DualDsthost,
+        /// Each flow, and no host gets more for many flows, whether it sends or receives.
+        TripleIsolate,
+    }
+}
+
+word! {
     /// Which packets the average of a colour counts.
     Averaging => perhop_core::queue::Averaging {
         /// Those of its own and of every better colour (Clark and Fang 1998: OUT counts all): RIO-C.

@@ -7,8 +7,8 @@ use perhop_core::time::Span;
 use perhop_core::units::{Bytes, QueueSize};
 
 use crate::words::choices::{
-    Averaging, BeyondTokens, CarrySpacing, Clock, CopyRule, DelayFrom, Endpoint, Fraction, NewFlow, NodeKind,
-    Shortage,
+    Averaging, BeyondTokens, CarrySpacing, Clock, CopyRule, DelayFrom, Endpoint, Fraction, Isolation,
+    NewFlow, NodeKind, Shortage, Tins,
 };
 use crate::words::marks::{Mark, Selector};
 use crate::words::units::{Limit, Size, Time};
@@ -115,6 +115,16 @@ pub(crate) fn p_inc() -> f64 {
 /// 1/4096: Linux `cake`.
 pub(crate) fn p_dec() -> f64 {
     1.0 / 4096.0
+}
+
+/// Bulk, best effort and voice: Linux `cake`.
+pub(crate) fn tins() -> Tins {
+    Tins::Diffserv3
+}
+
+/// Fair among hosts on both sides: Linux `cake`.
+pub(crate) fn isolation() -> Isolation {
+    Isolation::TripleIsolate
 }
 
 /// 10240 packets in all queues together: RFC 8290 section 5.2.3.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use perhop_core::units::QueueSize;
 
-use crate::words::choices::{AckFilter, Averaging, DelayFrom};
+use crate::words::choices::{AckFilter, Averaging, DelayFrom, Isolation, Tins};
 use crate::words::conventions::{
     CodelConventions, Conventions, DualPi2Conventions, FqConventions, PieConventions,
 };
@@ -373,6 +373,40 @@ queues! {
             #[serde(default, skip_serializing_if = "DualPi2Conventions::are_default")]
             conventions: DualPi2Conventions,
         },
+        /// CAKE (Linux `cake`): a shaper, tins by DS field, and in each a queue with COBALT for each flow, with fairness among hosts.
+        Cake {
+            /// Most that may wait in all queues together, in packets or in bytes. Past it the first packets of the longest queue
+            /// are dropped.
+            #[serde(default = "defaults::fq_limit")]
+            limit: Limit,
+            /// The rate of the shaper, below the link's for CAKE to hold the queue; tins have their parts of it. Without it nothing is
+            /// held back, and tins share the link by turns.
+            #[serde(default, skip_serializing_if = "Option::is_none")]
+            #[schemars(with = "Rate")]
+            rate: Option<Rate>,
+            /// What the shaper and the turns count for each packet beyond its length.
+            #[serde(default = "defaults::no_bytes")]
+            overhead: Size,
+            /// The least that they count for a packet then.
+            #[serde(default = "defaults::no_bytes")]
+            mpu: Size,
+            /// Which tins there are.
+            #[serde(default = "defaults::tins")]
+            tins: Tins,
+            /// What has a queue of its own, and among whom it is fair.
+            #[serde(default = "defaults::isolation")]
+            isolation: Isolation,
+            /// About the longest usual round trip: COBALT's `interval`, and 20 times its `target`.
+            #[serde(default = "defaults::codel_interval")]
+            rtt: Time,
+            /// The longest packet: COBALT waits longer where a few of these take long at the rate of a tin.
+            #[serde(default = "defaults::cobalt_mtu")]
+            mtu: Size,
+            /// Pure ACKs that a later one of their connection makes redundant are dropped.
+            #[serde(default, skip_serializing_if = "AckFilter::is_off")]
+            #[schemars(extend("default" = "off"))]
+            ack_filter: AckFilter,
+        },
         /// A queue from outside of perhop, for the program that brings it.
         Custom {
             /// What that program calls it.
@@ -417,6 +451,7 @@ impl Queue {
             | Self::Pie { limit, .. }
             | Self::DocsisPie { limit, .. }
             | Self::DualPi2 { limit, .. }
+            | Self::Cake { limit, .. }
             | Self::Custom { limit, .. }
             | Self::Python { limit, .. } => *limit,
             Self::Gred { limit, green, yellow, red, .. } => limit

@@ -162,7 +162,7 @@ impl Made {
         let common = format!("limit = {}, w_q = 0.02", size(60_000));
         let curve = |min, max| format!("{{ min_th = {}, max_th = {}, max_p = 0.1 }}", size(min), size(max));
         let (low, middle, high) = (curve(5_000, 15_000), curve(12_000, 25_000), curve(20_000, 50_000));
-        match self.numbers.below(8) {
+        match self.numbers.below(9) {
             0 => format!("{{ kind = \"fifo\", limit = {} }}", self.size(20_000)),
             1 => {
                 let thresholds = format!("min_th = {}, max_th = {}", self.size(5_000), self.size(15_000));
@@ -193,7 +193,20 @@ impl Made {
                 format!("{{ kind = \"pie\", limit = {}, {quick}{more} }}", self.size(60_000))
             }
             5 => format!("{{ kind = \"docsis-pie\", limit = {}, target = \"2ms\" }}", self.size(20_000)),
-            6 => format!("{{ kind = \"rio\", {common}, green = {high}, red = {low} }}"),
+            6 => {
+                let tins = self.numbers.pick(&["besteffort", "diffserv3", "diffserv4", "diffserv8"]);
+                let isolation = self.numbers.pick(&["flows", "hosts", "dual-srchost", "triple-isolate"]);
+                let more = self.numbers.pick(&[
+                    "",
+                    ", ack_filter = \"aggressive\"",
+                    ", overhead = \"38B\", mpu = \"84B\"",
+                ]);
+                let limit = self.size(60_000);
+                format!(
+                    "{{ kind = \"cake\", limit = {limit}, tins = \"{tins}\", isolation = \"{isolation}\", rtt = \"20ms\"{more} }}"
+                )
+            }
+            7 => format!("{{ kind = \"rio\", {common}, green = {high}, red = {low} }}"),
             _ => format!("{{ kind = \"gred\", {common}, green = {high}, yellow = {middle}, red = {low} }}"),
         }
     }

@@ -79,12 +79,14 @@ pub struct Keeps {
     pub limit: QueueSize,
     /// The queue within it that takes a packet, as it arrives: there a flow stays in order.
     pub within: fn(&Meta) -> u8,
+    /// Whether `peek` names the packet that leaves if none is dropped.
+    pub peeks: bool,
 }
 
 /// Of a queue that is but one.
 impl From<QueueSize> for Keeps {
     fn from(limit: QueueSize) -> Self {
-        Self { limit, within: |_| 0 }
+        Self { limit, within: |_| 0, peeks: true }
     }
 }
 
@@ -187,6 +189,7 @@ impl Walk {
             self.look(out);
         }
         while self.queue.backlog().packets > 0 {
+            self.now = self.queue.not_before().map_or(self.now, |at| at.max(self.now));
             let out = self.dequeue();
             self.look(out);
         }
@@ -223,16 +226,21 @@ impl Walk {
     }
 
     fn dequeue(&mut self) -> Option<Meta> {
-        let head = self.queue.peek().copied();
+        let (head, opened) = (self.queue.peek().copied(), self.queue.not_before());
         let before = self.sink.heard.len();
         let out = self.queue.dequeue(self.now, &mut self.sink);
         let dropped = self.hear(before);
         let Some(pkt) = out else {
-            assert!(dropped > 0 || self.waiting.is_empty(), "dequeue did nothing although packets wait");
+            let held = self.queue.not_before().is_some_and(|at| at > self.now);
+            assert!(
+                held || dropped > 0 || self.waiting.is_empty(),
+                "dequeue did nothing although packets wait"
+            );
             return None;
         };
         let meta = *pkt.meta();
-        if dropped == 0 {
+        assert!(opened.is_none_or(|at| at <= self.now), "a packet left before {opened:?}");
+        if dropped == 0 && self.keeps.peeks {
             assert_eq!(head.as_ref().map(id), Some(id(&meta)), "dequeue and peek disagree");
         }
         assert_eq!(self.first_of(&meta).map(id), Some(id(&meta)), "a flow was reordered");

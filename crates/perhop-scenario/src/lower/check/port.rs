@@ -20,6 +20,7 @@ use crate::words::names::Label;
 use crate::words::suggest;
 use crate::words::units::Size;
 use crate::written::file::{Class, Port, ScenarioFile, Scheduler};
+use crate::written::queue::Queue;
 use crate::written::{defaults, port};
 
 /// Checks every port by itself.
@@ -38,6 +39,7 @@ pub(crate) fn check(file: &ScenarioFile, report: &mut Report) {
         for (j, class) in port.class.iter().enumerate() {
             let at = steps!["port", i, "class", j];
             queue(&class.queue, packet_size, &[&at[..], &steps!["queue"]].concat(), report);
+            holds_back_alone(port, class, &at, report);
             if report.is_sound(&steps!["port", i, "scheduler", "kind"]) {
                 needs(class, &port.scheduler, &at, report);
             }
@@ -124,6 +126,18 @@ fn classes(port: &Port, i: usize, marks: &BTreeSet<Dscp>, acks: bool, report: &m
     };
     let hint = format!("end with a class that takes the rest: `match = [\"any\"]` or `[\"{}\"]`", what.1);
     report.error(&steps!["port", i, "class"], format!("no class takes {}", what.0), Some(hint));
+}
+
+/// A class whose queue holds packets back is the only one: a scheduler would take it for one that is empty.
+fn holds_back_alone(port: &Port, class: &Class, at: &[Step], report: &mut Report) {
+    if let Queue::Cake { rate: Some(rate), .. } = class.queue
+        && port.class.len() > 1
+    {
+        let at = [at, &steps!["queue", "rate"]].concat();
+        let rule = format!("rate ({rate}) needs a port without other classes");
+        let hint = "leave `rate` out, or the classes: `tins` are classes by DS field";
+        report.error(&at, rule, Some(hint.to_owned()));
+    }
 }
 
 /// A class has what its scheduler needs of it, and nothing that another scheduler would need.
