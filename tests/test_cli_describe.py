@@ -48,7 +48,7 @@ def test_describe_shows_thresholds_and_rates_as_the_file_has_them(cli: Cli) -> N
     assert done.err == ""
     lines = done.out.splitlines()
     for line in (
-        "edge-core.class.ef (EF): share 0.1, priority 0, kind fifo, limit 20p",
+        "edge-core.class.ef (EF): share 0.1, priority 0, kind fifo, limit 20p; by default ack_filter off",
         "edge-core.class.af1 (AF11 AF12 AF13): share 0.5, bounded, priority 1, kind gred, limit 90kB, "
         "averaging coupled, green min_th 45kB max_th 90kB max_p 0.02, "
         "yellow min_th 22kB max_th 45kB max_p 0.05, red min_th 10kB max_th 22kB max_p 0.1, w_q 0.00123456789"
@@ -57,7 +57,7 @@ def test_describe_shows_thresholds_and_rates_as_the_file_has_them(cli: Cli) -> N
         "edge-core.class.best-effort (any): share 0.4, priority 1, kind red, limit 100p, min_th 15p, "
         "max_th 45p, max_p 0.1, gentle; by default w_q 0.002, byte_mode no, ecn no, conventions -, "
         "mean_packet -",
-        "bulk_host[*]-edge.class.all (any): kind fifo; by default limit 1000p",
+        "bulk_host[*]-edge.class.all (any): kind fifo; by default limit 1000p, ack_filter off",
         "premium at edge from voice_host: match class premium, "
         "meter kind token-bucket cir 300kbit/s cbs 2p, marker green EF red shape, "
         "shaper rate 300kbit/s burst 3kB; by default ack_marking -, per aggregate, marker yellow pass, "

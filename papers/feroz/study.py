@@ -159,7 +159,7 @@ def sections(outcome: Reproduced) -> Iterator[Section]:
 
 # the calibration: one parameter at a time, as calibration.toml says
 
-Compared = Sequence[tuple[PrintedValue, float]]  # printed values with the means of ours
+Compared = list[tuple[PrintedValue, float]]  # printed values with the means of ours
 
 
 def calibrate(run: Callable[[Sequence[Campaign], str], list[Measurements]]) -> dict[str, Any]:
@@ -173,13 +173,13 @@ def calibrate(run: Callable[[Sequence[Campaign], str], list[Measurements]]) -> d
             [short(varied(one, "point", made, settings), seed, often) for one in own if one.design.treatments]
             for own in kept
         ]
-        found, pairs = (
-            iter(run([each for own in asked for each in own], label)),
-            [list[Any]() for _ in points],
-        )
+        found = iter(run([each for own in asked for each in own], label))
+        pairs: list[Compared] = [[] for _ in points]
         for one, own in zip(about, asked, strict=True):
-            measured = one.measured([next(found) for _ in own]) if own else None
-            for value in one.references.listed if measured else ():
+            if not own:
+                continue
+            measured = one.measured([next(found) for _ in own])
+            for value in one.references.listed:
                 if value.place["figure"] in tables:
                     for k, pair in zip(made, pairs, strict=True):
                         pair.append((value, measured.mean(value.response, point=k, **value.place)))
