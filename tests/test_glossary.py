@@ -24,7 +24,20 @@ from perhop.run.tables import SCHEMA
 PAGE = Path(__file__).parents[1] / "docs/glossary.md"
 UNITS = {"s", "bit", "bytes", "packets"}
 STATISTICS = {"mean", "min", "max", "p50", "p95", "p99", "p999"}
-ORDINARY = {"color", "data", "from", "in", "initial", "kind", "name", "other", "out", "packet", "sent"} | {
+ORDINARY = {
+    "color",
+    "data",
+    "filter",
+    "from",
+    "in",
+    "initial",
+    "kind",
+    "name",
+    "other",
+    "out",
+    "packet",
+    "sent",
+} | {
     *("start", "time", "to", "value"),
 }
 """Words in names of columns that mean there what they mean anywhere."""

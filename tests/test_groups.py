@@ -141,7 +141,9 @@ def test_a_port_for_both_directions_is_shown_once(cli: Cli) -> None:
     Path("groups.toml").write_text(TEXT)
     told = cli("describe", "groups.toml").out
     (line,) = [line for line in told.splitlines() if line.startswith("s[0..2]-r.class.all")]
-    assert line == "s[0..2]-r.class.all (any), both directions: kind fifo, limit 50p"
+    assert (
+        line == "s[0..2]-r.class.all (any), both directions: kind fifo, limit 50p; by default ack_filter off"
+    )
     limits = {
         link["name"]: link["port"]["classes"][0]["limit"]
         for link in cli("describe", "groups.toml", "--json").json()["links"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
@@ -206,7 +207,7 @@ METERS = {
     ),
 }
 """Together every meter, queue and scheduler, a shaper, and a conditioner with a meter of each flow."""
-ELEMENTS = dict(zip(PORTS, METERS, strict=True))
+ELEMENTS = dict(zip(PORTS, itertools.cycle(METERS), strict=False))
 LINKS = [
     name
     for one, other in (("host[0]", "edge"), ("host[1]", "edge"), ("edge", "core"), ("core", "sink"))

@@ -18,7 +18,7 @@ from perhop.experiment.executors import open_executor
 from perhop.experiment.response import Response
 from perhop.papers import on_record
 from perhop.papers.again import differences, draw
-from test_papers_study import Tiny, known, study_of
+from test_papers_study import Tiny, known
 
 RECORD = Path("papers/tiny/recorded")
 RUNS, RESULTS = RECORD / "runs.csv", RECORD / "results.json"
@@ -278,35 +278,6 @@ def test_many_differences_are_not_all_told(recorded: Cli, monkeypatch: pytest.Mo
     told = recorded("reproduce", "tiny")
     refused(told, "and 4 more", "of 6 runs made again 6 differ from the record")
     assert told.err.count("on record 0123456789abcdef") == 2
-
-
-def test_runs_that_are_reduced_whole_are_made_again_as_well(
-    cli: Cli, tiny: Tiny, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    study = replace(
-        study_of(Tiny()),
-        whole=lambda _, results: {
-            "again 0": {"packets": float(results.drawn["again 0"].flows["segments_sent"][0])}
-        },
-    )
-    plan = Tiny.plan
-
-    def named(self: Tiny, quick: bool) -> object:
-        once = plan(self, quick)
-        traced, (source, _, settings) = once.drawn
-        return replace(once, drawn=(traced, (source, "again 0", settings)))
-
-    monkeypatch.setattr(Tiny, "plan", named)
-    monkeypatch.setattr("perhop.papers.of_folder.find_study", lambda _, trust: study)
-    Path("papers/tiny").mkdir(parents=True)
-    assert cli("reproduce", "tiny", "--record").code == 0
-    done = cli("reproduce", "tiny", "--verify", "2", "--json").json()["verified"]
-    assert (done["runs"], done["of"], done["drawn"]) == (3, 7, 2)
-    whole = next(line for line in RUNS.read_text().splitlines() if line.startswith("whole"))
-    change(RUNS, whole, f"{whole}1")
-    told = cli("reproduce", "tiny")
-    assert told.code == ExitCode.DIFFERS
-    assert "whole, again, replication 0 has packets" in told.err
 
 
 def test_the_index_says_what_was_made_again_of_each(recorded: Cli) -> None:

@@ -80,7 +80,7 @@ pub struct TcpView {
     pub sack_blocks: u8,
 }
 
-/// What a TCP segment acknowledges, for who asks whether another says as much; numbers as on the wire.
+/// The news of an acknowledgment, for who asks whether another says as much; numbers as on the wire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Acknowledgment {
     /// Cumulative acknowledgment.
@@ -150,7 +150,7 @@ pub trait Packet: Debug + Send + 'static {
     fn meta(&self) -> &Meta;
     /// The facts that an element may change.
     fn meta_mut(&mut self) -> &mut Meta;
-    /// What it acknowledges, where it is a TCP segment with the flag ACK and without SYN. `None` if it cannot say: no ACK filter
+    /// Its acknowledgment, where it is a TCP segment with the flag ACK and without SYN. `None` if it cannot say: no ACK filter
     /// drops it then, or another for it.
     fn acknowledgment(&self) -> Option<Acknowledgment> {
         None

@@ -17,7 +17,7 @@ pub struct Contents {
     pub options: u32,
     /// First byte of the flow's data in it and whether it is the SYN, where it goes forward.
     pub numbered: Option<(u64, bool)>,
-    /// What it acknowledges, where it is TCP.
+    /// Its acknowledgment, where it is TCP.
     pub acknowledgment: Option<Acknowledgment>,
     /// The packet from its IP header on.
     pub bytes: Vec<u8>,

@@ -1,4 +1,4 @@
-//! What a segment acknowledges, for an ACK filter.
+//! The acknowledgment of a segment, for an ACK filter.
 
 use perhop_core::classify::Protocol;
 use perhop_core::packet::Acknowledgment;
@@ -19,7 +19,7 @@ mod kind {
     pub const SIGNATURE: u8 = 19;
 }
 
-/// What the packet acknowledges; `None` where it is no TCP, has no ACK or is a SYN.
+/// The acknowledgment of a packet; `None` where it is no TCP, has no ACK or is a SYN.
 #[must_use]
 pub fn acknowledgment(bytes: &[u8]) -> Option<Acknowledgment> {
     let ip = ip(bytes).ok()?;

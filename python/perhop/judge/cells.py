@@ -26,7 +26,7 @@ Statistic = Callable[[Cubes], float]
 
 @dataclass(frozen=True, kw_only=True)
 class Cells(Measurements):
-    """What a campaign with a factorial measured.
+    """The measurements of a campaign with a factorial.
 
     Attributes
     ----------

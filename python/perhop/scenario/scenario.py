@@ -89,7 +89,7 @@ class SchedulerView(msgspec.Struct, frozen=True):
 
 
 class ShaperView(msgspec.Struct, frozen=True):
-    """What holds a port to a rate below its link's."""
+    """A shaper that holds a port to a rate below its link's."""
 
     rate_bit_s: float
     burst_bytes: int

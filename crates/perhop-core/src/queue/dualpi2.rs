@@ -175,7 +175,7 @@ impl<P: Packet> Pair<P> {
         self.l4s.peek().is_some() && self.classic.peek().is_some()
     }
 
-    /// What waits in both.
+    /// The backlog of both.
     #[inline]
     pub fn backlog(&self) -> Backlog {
         let mut all = self.l4s.backlog();

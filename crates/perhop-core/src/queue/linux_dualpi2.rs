@@ -65,7 +65,7 @@ pub struct LinuxDualPi2<P> {
     coupling: u64,
     threshold: Span,
     short: Bytes,
-    /// What a byte of the L4S queue and of the classic one adds to the credit while both wait.
+    /// The part that a byte of the L4S queue and of the classic one adds to the credit while both wait.
     credits: [i64; 2],
     credit_at_first: i64,
     /// The classic queue is served while it is above zero.

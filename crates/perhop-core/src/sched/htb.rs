@@ -20,13 +20,13 @@ const NOTHING: Bytes = Bytes(0);
 /// A class of [`Htb`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HtbClass {
-    /// What it has for itself.
+    /// The rate that it has for itself.
     pub rate: BitRate,
     /// The most that it gets, with what it borrows.
     pub ceil: BitRate,
-    /// What it may send of its own at once after a pause.
+    /// Bytes of its own that it may send at once after a pause.
     pub burst: Bytes,
-    /// What it may send at once after a pause, with what it borrows.
+    /// Bytes that it may send at once after a pause, with what it borrows.
     pub cburst: Bytes,
     /// Classes of a smaller number borrow first, and among those within their rates go first; up to 7.
     pub priority: u8,
@@ -39,7 +39,7 @@ pub struct HtbClass {
 pub struct Htb {
     parent: Credit,
     classes: Box<[Class]>,
-    /// Whose turn it is, by way and by priority: the first class from this one on that goes this way, or from the first.
+    /// The next in turn, by way and by priority: the first class from this one on that goes this way, or from the first.
     turns: [[Option<u16>; PRIORITIES as usize]; 2],
 }
 
@@ -50,7 +50,7 @@ struct Class {
     rate: Credit,
     ceil: Credit,
     quantum: i64,
-    /// What is left of its turns, by way.
+    /// The rest of its turns, by way.
     left: [i64; 2],
 }
 

@@ -13,7 +13,7 @@ use crate::param_error::ParamError;
 use crate::time::Instant;
 use crate::units::{BitRate, Bytes};
 
-/// What a packet takes on a line that perhop does not have, in bytes.
+/// The bytes that a packet takes on a line that perhop does not have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Framing {
     /// Added to each packet.
@@ -23,7 +23,7 @@ pub struct Framing {
 }
 
 impl Framing {
-    /// What a packet of `len` takes.
+    /// The bytes that a packet of `len` takes.
     #[inline]
     #[must_use]
     pub fn on_line(self, len: Bytes) -> Bytes {
@@ -38,7 +38,7 @@ pub struct ShapedParams {
     pub rate: BitRate,
     /// How much may leave at once after a pause.
     pub burst: Bytes,
-    /// What packets count.
+    /// The length that packets count.
     pub framing: Framing,
 }
 

@@ -274,7 +274,7 @@ pub(crate) fn shaped(shaper: &port::PortShaper) -> ShapedParams {
     ShapedParams { rate: shaper.rate.0, burst: shaper.burst.0, framing }
 }
 
-/// What HTB gives `class`; `any` stands for a rate that is missing.
+/// The rates that HTB gives `class`; `any` stands for a rate that is missing.
 pub(crate) fn htb_class(class: &file::Class, any: BitRate) -> HtbClass {
     let rate = class.rate.map_or(any, |rate| rate.0);
     let burst = |given: Option<Size>| given.unwrap_or_else(defaults::burst).0;

@@ -371,7 +371,7 @@ pub enum Scheduler {
         rate: BitRate,
         /// Burst of that.
         burst: Bytes,
-        /// What each class may use.
+        /// The rates that each class may use.
         classes: Vec<HtbClass>,
     },
     /// A scheduler from outside.

@@ -11,7 +11,7 @@ use crate::rng::Stream;
 pub(super) const PLACES: usize = 1024;
 const WAYS: usize = 8;
 
-/// What has a queue of its own, and among whom turns are fair.
+/// Flows, hosts or all: each has a queue of its own, and turns are fair among hosts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Isolation {
     /// Nothing: all share one queue.
@@ -44,7 +44,7 @@ impl Isolation {
     }
 }
 
-/// What makes a hash of a packet.
+/// The hash of a packet.
 #[derive(Debug)]
 pub(super) struct Hasher {
     isolation: Isolation,

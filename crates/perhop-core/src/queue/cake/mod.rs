@@ -38,7 +38,7 @@ pub struct CakeParams {
     pub limit: QueueSize,
     /// The rate of the shaper, of which tins have their parts; without it nothing is held back, and tins share by turns.
     pub rate: Option<BitRate>,
-    /// What the shaper and the turns add to the length of each packet.
+    /// Bytes that the shaper and the turns add to the length of each packet.
     pub overhead: Bytes,
     /// The least that they then count for a packet.
     pub mpu: Bytes,
@@ -54,7 +54,7 @@ pub struct CakeParams {
     pub ack_filter: Option<AckFilter>,
 }
 
-/// What the length of a packet counts as.
+/// The length that a packet counts as.
 #[derive(Clone, Copy, Debug)]
 struct Framing {
     overhead: Bytes,

@@ -13,7 +13,7 @@ use crate::sink::{Sink, SiteId};
 use crate::time::Instant;
 use crate::units::{Bytes, QueueSize};
 
-/// What is known of a flow's rate.
+/// The knowledge of a flow's rate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Set {
     /// Nothing: it is in no list.

@@ -16,7 +16,7 @@ pub enum Tins {
     Diffserv8,
 }
 
-/// What one tin has.
+/// The settings of one tin.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
     /// Bytes in a second, if there is a shaper.
@@ -90,7 +90,7 @@ impl Tins {
         tins
     }
 
-    /// What each tin has of `rate`, in bytes in a second.
+    /// The part of `rate` that each tin has, in bytes in a second.
     //= cake-config-shares
     pub(super) fn parts(self, rate: Option<u64>) -> Vec<Part> {
         let part = |shift: u32| Part { rate: rate.map(|rate| rate >> shift), quantum: 1024i64 >> shift };
