@@ -8,6 +8,7 @@ use std::time::{Duration, Instant as Clock};
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use perhop_bench_elements::Pkt;
+use perhop_core::framing::Framing;
 use perhop_core::packet::{Ecn, FlowId, Meta};
 use perhop_core::queue::{
     Averaging, Cake, CakeParams, Cobalt, CobaltParams, Codel, CodelConventions, CodelParams, DelayFrom,
@@ -228,8 +229,7 @@ fn flows(c: &mut Criterion) {
     let cake = CakeParams {
         limit,
         rate: None,
-        overhead: Bytes(0),
-        mpu: Bytes(0),
+        framing: Framing::default(),
         tins: Tins::Diffserv3,
         isolation: Isolation::TripleIsolate,
         rtt: codel.interval,

@@ -5,10 +5,11 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
+use perhop_core::framing::Framing;
 use perhop_core::packet::{ClassId, Meta};
 use perhop_core::sched::{
-    Cbq, CbqClass, Drr, Framing, Heads, Htb, HtbClass, Scheduler, Select, Shaped, ShapedParams,
-    StrictPriority, Wfq, Wrr,
+    Cbq, CbqClass, Drr, Heads, Htb, HtbClass, Scheduler, Select, Shaped, ShapedParams, StrictPriority, Wfq,
+    Wrr,
 };
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::{BitRate, Bytes};

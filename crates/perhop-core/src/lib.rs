@@ -10,6 +10,7 @@ pub mod classify;
 mod color;
 pub mod conditioner;
 pub mod dscp;
+pub mod framing;
 pub mod gilbert_elliott;
 pub mod histogram;
 pub mod inline_list;

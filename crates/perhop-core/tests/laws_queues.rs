@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use perhop_core::framing::Framing;
 use perhop_core::packet::{Ecn, Meta};
 use perhop_core::queue::{
     Averaging, Cake, CakeParams, Cobalt, CobaltParams, Codel, CodelConventions, CodelParams, Conventions,
@@ -401,8 +402,7 @@ queue_laws!(
 const CAKE: CakeParams = CakeParams {
     limit: TEN,
     rate: BitRate::new(100_000),
-    overhead: Bytes(38),
-    mpu: Bytes(84),
+    framing: Framing { overhead: Bytes(38), mpu: Bytes(84) },
     tins: Tins::Diffserv8,
     isolation: Isolation::TripleIsolate,
     rtt: Span::from_micros(400),

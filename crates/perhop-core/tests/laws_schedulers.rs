@@ -1,7 +1,8 @@
 //! The laws of every scheduler, for those that divide the link: one line for each way to configure one.
 
+use perhop_core::framing::Framing;
 use perhop_core::sched::{
-    Cbq, CbqClass, Drr, Framing, Htb, HtbClass, Scheduler, Shaped, ShapedParams, StrictPriority, Wfq, Wrr,
+    Cbq, CbqClass, Drr, Htb, HtbClass, Scheduler, Shaped, ShapedParams, StrictPriority, Wfq, Wrr,
 };
 use perhop_core::time::Span;
 use perhop_core::units::{BitRate, Bytes};

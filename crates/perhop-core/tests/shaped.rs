@@ -1,8 +1,9 @@
 //! A port behind a token bucket: by hand, against the bucket in exact fractions, and the bound that it promises.
 
+use perhop_core::framing::Framing;
 use perhop_core::packet::{ClassId, Meta};
 use perhop_core::sched::{
-    Cbq, CbqClass, Drr, Framing, Heads, Scheduler, Select, Shaped, ShapedParams, StrictPriority, Wfq,
+    Cbq, CbqClass, Drr, Heads, Scheduler, Select, Shaped, ShapedParams, StrictPriority, Wfq,
 };
 use perhop_core::time::Instant;
 use perhop_core::units::{BitRate, Bytes};

@@ -13,7 +13,7 @@ pub use cbq::{Cbq, CbqClass};
 pub use drr::Drr;
 pub use htb::{Htb, HtbClass};
 pub use paired_counter::{PairedCounter, ShareError};
-pub use shaped::{Framing, Shaped, ShapedParams};
+pub use shaped::{Shaped, ShapedParams};
 pub use strict_priority::StrictPriority;
 pub use wfq::Wfq;
 pub use wrr::Wrr;

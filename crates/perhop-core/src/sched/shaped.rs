@@ -7,29 +7,12 @@
 //! Units: bytes, bit/s. Cost: that of the scheduler, through one more table of functions, and a multiplication.
 
 use super::{Heads, Scheduler, Select};
+use crate::framing::Framing;
 use crate::meter::bucket::Credit;
 use crate::packet::{ClassId, Meta};
 use crate::param_error::ParamError;
 use crate::time::Instant;
 use crate::units::{BitRate, Bytes};
-
-/// The bytes that a packet takes on a line that perhop does not have.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Framing {
-    /// Added to each packet.
-    pub overhead: Bytes,
-    /// The least that a packet takes, `overhead` included.
-    pub mpu: Bytes,
-}
-
-impl Framing {
-    /// The bytes that a packet of `len` takes.
-    #[inline]
-    #[must_use]
-    pub fn on_line(self, len: Bytes) -> Bytes {
-        Bytes(len.0.saturating_add(self.overhead.0).max(self.mpu.0))
-    }
-}
 
 /// Parameters of [`Shaped`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,7 +21,7 @@ pub struct ShapedParams {
     pub rate: BitRate,
     /// How much may leave at once after a pause.
     pub burst: Bytes,
-    /// The length that packets count.
+    /// How the length of a packet counts.
     pub framing: Framing,
 }
 

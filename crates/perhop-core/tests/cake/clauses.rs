@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use perhop_core::classify::{Flow, FlowKey, FlowTable, Protocol};
+use perhop_core::framing::Framing;
 use perhop_core::packet::{Address, Dscp, FlowId, Packet, TrafficClass};
 use perhop_core::queue::{Cake, CakeParams, Isolation, Queue, Tins};
 use perhop_core::rng::Stream;
@@ -19,6 +20,10 @@ use super::PARAMS;
 const SHAPED: CakeParams = CakeParams { rate: BitRate::new(8_000_000), ..PARAMS };
 /// Nothing waits too long.
 const PATIENT: CakeParams = CakeParams { rtt: Span::from_secs(1000), ..PARAMS };
+
+const fn framing(overhead: u64, mpu: u64) -> Framing {
+    Framing { overhead: Bytes(overhead), mpu: Bytes(mpu) }
+}
 
 fn cake(params: CakeParams, flows: &[(u32, u128, u128)]) -> Cake<TestPacket> {
     let mut table = FlowTable::new();
@@ -65,7 +70,7 @@ fn close(shares: &[usize], expected: &[f64]) {
 //= test cake-enqueue-idle
 #[test]
 fn packets_leave_at_the_rate() {
-    let mut queue = cake(CakeParams { overhead: Bytes(100), mpu: Bytes(200), ..SHAPED }, &[]);
+    let mut queue = cake(CakeParams { framing: framing(100, 200), ..SHAPED }, &[]);
     let mut sink = Recorder::default();
     for (number, len) in [(0, 1000), (1, 40), (2, 1000)] {
         queue.enqueue(Instant::ZERO, TestPacket::data(number).len(len), &mut sink);
@@ -242,8 +247,8 @@ fn what_cannot_be_is_refused() {
         (CakeParams { rtt: Span::ZERO, ..PARAMS }, "rtt: must exceed"),
         (CakeParams { rtt: Span::from_micros(1), ..PARAMS }, "rtt: must exceed 1us"),
         (CakeParams { mtu: Bytes(0), ..PARAMS }, "mtu: must"),
-        (CakeParams { mpu: Bytes(70_000), ..PARAMS }, "mpu: must be at most 65536B"),
-        (CakeParams { overhead: Bytes(70_000), ..PARAMS }, "overhead: must be at most 65536B"),
+        (CakeParams { framing: framing(0, 70_000), ..PARAMS }, "mpu: must be at most 65536B"),
+        (CakeParams { framing: framing(70_000, 0), ..PARAMS }, "overhead: must be at most 65536B"),
     ] {
         assert!(refused(params).contains(says), "{}", refused(params));
     }

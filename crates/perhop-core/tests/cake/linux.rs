@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use perhop_core::classify::{Flow, FlowKey, FlowTable, Protocol};
+use perhop_core::framing::Framing;
 use perhop_core::packet::{Address, Dscp, Ecn, FlowId, Meta, Packet, TrafficClass};
 use perhop_core::queue::{Cake, CakeParams, Isolation, Queue, Tins};
 use perhop_core::rng::Stream;
@@ -13,6 +14,7 @@ use perhop_testkit::packet::{TestPacket, id};
 use perhop_testkit::sink::{Event, Recorder};
 
 use super::PARAMS;
+use crate::recorded::ecn;
 
 macro_rules! recording {
     ($name:literal) => {
@@ -25,7 +27,10 @@ type Recording = ((&'static str, &'static str), CakeParams);
 fn recordings() -> [Recording; 8] {
     let limited = |bytes| CakeParams { limit: QueueSize::Bytes(bytes), ..PARAMS };
     let shaped = |kbit: u64, of| CakeParams { rate: BitRate::new(kbit * 1000), ..of };
-    let framed = |overhead, mpu, of| CakeParams { overhead: Bytes(overhead), mpu: Bytes(mpu), ..of };
+    let framed = |overhead, mpu, of| CakeParams {
+        framing: Framing { overhead: Bytes(overhead), mpu: Bytes(mpu) },
+        ..of
+    };
     let long = limited(4_000_000);
     let (isolation, tins) = (Isolation::Flows, Tins::Besteffort);
     let flows = CakeParams { isolation, tins, ..long };
@@ -48,10 +53,6 @@ fn recordings() -> [Recording; 8] {
         (recording!("crowd"), shaped(40_000, CakeParams { tins, ..long })),
         (recording!("diffserv8"), shaped(10_000, framed(4, 60, diffserv8))),
     ]
-}
-
-fn ecn(code: &str) -> Ecn {
-    [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][code.parse::<usize>().expect("an ECN field")]
 }
 
 /// The fields of a line.
@@ -141,8 +142,8 @@ fn each_parameter_makes_a_difference() {
     type Change = fn(&mut CakeParams);
     let changes: [(&str, Change); 8] = [
         ("rate", |of| of.rate = of.rate.and_then(|rate| BitRate::new(rate.bits_per_sec() - 8))),
-        ("overhead", |of| of.overhead += Bytes(1)),
-        ("mpu", |of| of.mpu += Bytes(60)),
+        ("overhead", |of| of.framing.overhead += Bytes(1)),
+        ("mpu", |of| of.framing.mpu += Bytes(60)),
         ("mtu", |of| of.mtu = Bytes(1500)),
         ("rtt", |of| of.rtt = Span::from_nanos(of.rtt.as_nanos() * 99 / 100)),
         ("tins", |of| of.tins = if of.tins == Tins::Diffserv4 { Tins::Diffserv3 } else { Tins::Diffserv4 }),

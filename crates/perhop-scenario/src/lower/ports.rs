@@ -15,7 +15,8 @@ use crate::written::defaults;
 use crate::written::file::{self, Port, ScenarioFile, Scheduler};
 use crate::written::port;
 use crate::written::queue::Queue;
-use perhop_core::sched::{Cbq, CbqClass, Framing, HtbClass, ShapedParams};
+use perhop_core::framing::Framing;
+use perhop_core::sched::{Cbq, CbqClass, HtbClass, ShapedParams};
 use perhop_core::time::Span;
 use perhop_core::units::{BitRate, Bytes};
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use perhop_core::dscp::{ColorMap, Dscp};
+use perhop_core::framing::Framing;
 use perhop_core::packet::{Color, Meta, Packet};
 use perhop_core::param_error::ParamError;
 use perhop_core::queue::{
@@ -171,8 +172,7 @@ fn cake(queue: &Queue) -> model::Queue {
     model::Queue::Cake(CakeParams {
         limit: limit.0,
         rate: rate.map(|Rate(rate)| rate),
-        overhead: overhead.0,
-        mpu: mpu.0,
+        framing: Framing { overhead: overhead.0, mpu: mpu.0 },
         tins: tins.into(),
         isolation: isolation.into(),
         rtt: rtt.0,

@@ -24,6 +24,7 @@ use super::cobalt::Law;
 use super::early::{not_empty, some_bytes, some_time};
 use super::{AckFilter, Backlog, CobaltParams, Queue};
 use crate::classify::FlowTable;
+use crate::framing::Framing;
 use crate::packet::{Meta, Packet};
 use crate::param_error::ParamError;
 use crate::rng::Stream;
@@ -38,10 +39,8 @@ pub struct CakeParams {
     pub limit: QueueSize,
     /// The rate of the shaper, of which tins have their parts; without it nothing is held back, and tins share by turns.
     pub rate: Option<BitRate>,
-    /// Bytes that the shaper and the turns add to the length of each packet.
-    pub overhead: Bytes,
-    /// The least that they then count for a packet.
-    pub mpu: Bytes,
+    /// How the length of a packet counts for the shaper and for turns.
+    pub framing: Framing,
     /// Which tins there are.
     pub tins: Tins,
     /// Among whom it is fair.
@@ -52,21 +51,6 @@ pub struct CakeParams {
     pub mtu: Bytes,
     /// The ACK filter of each flow, if it has one.
     pub ack_filter: Option<AckFilter>,
-}
-
-/// The length that a packet counts as.
-#[derive(Clone, Copy, Debug)]
-struct Framing {
-    overhead: Bytes,
-    mpu: Bytes,
-}
-
-impl Framing {
-    /// Of a packet of `len`.
-    //= cake-overhead-length
-    fn length(self, len: Bytes) -> Bytes {
-        (len + self.overhead).max(self.mpu)
-    }
 }
 
 /// The shaper of the whole.
@@ -125,7 +109,8 @@ impl<P: Packet> Cake<P> {
         not_empty("limit", params.limit)?;
         some_time("rtt", params.rtt)?;
         some_bytes("mtu", params.mtu)?;
-        for (name, length) in [("overhead", params.overhead), ("mpu", params.mpu), ("mtu", params.mtu)] {
+        let Framing { overhead, mpu } = params.framing;
+        for (name, length) in [("overhead", overhead), ("mpu", mpu), ("mtu", params.mtu)] {
             if length.0 > 1 << 16 {
                 return Err(ParamError::new(name, "must be at most 65536B"));
             }
@@ -153,7 +138,7 @@ impl<P: Packet> Cake<P> {
         Ok(Self {
             site,
             limit: params.limit,
-            framing: Framing { overhead: params.overhead, mpu: params.mpu },
+            framing: params.framing,
             shaper: rate.map(|rate| Shaper {
                 pace: Pace::of(rate),
                 next: Instant::ZERO,
@@ -235,14 +220,15 @@ impl<P: Packet> Queue<P> for Cake<P> {
                 return None;
             }
             let at = self.choose(now);
-            let Self { site, framing, tins, hasher, stream, .. } = self;
+            let Self { framing, tins, hasher, stream, .. } = self;
             let tin = &mut tins[at];
             let before = tin.backlog();
-            let served = tin.serve(now, &mut first, hasher.isolation(), stream, *site, sink);
+            let served = tin.serve(now, &mut first, hasher.isolation(), stream, sink);
             self.total += tin.backlog();
             self.total = self.total - before;
             if let Some((flow, pkt)) = served {
-                let length = framing.length(pkt.meta().len);
+                //= cake-overhead-length
+                let length = framing.on_line(pkt.meta().len);
                 tin.charge(now, flow, length);
                 if let Some(shaper) = &mut self.shaper {
                     shaper.charge(length);

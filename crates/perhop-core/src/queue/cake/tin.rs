@@ -278,7 +278,6 @@ impl<P: Packet> Tin<P> {
         first: &mut bool,
         by: Isolation,
         stream: &mut Stream,
-        site: SiteId,
         sink: &mut dyn Sink<P>,
     ) -> Option<(usize, P)> {
         let (list, at) = loop {
@@ -306,12 +305,12 @@ impl<P: Packet> Tin<P> {
             if let Some(why) = verdict.drop
                 && flow.fifo.peek().is_some()
             {
-                sink.dropped(now, site, pkt, why);
+                sink.dropped(now, self.site, pkt, why);
                 continue;
             }
             let mut pkt = pkt;
             if verdict.mark {
-                mark(now, site, &mut pkt, sink);
+                mark(now, self.site, &mut pkt, sink);
             }
             return Some((at, pkt));
         }
