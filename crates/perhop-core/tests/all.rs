@@ -36,6 +36,7 @@ mod paired_counter;
 mod pie;
 mod port;
 mod queues;
+mod recorded;
 mod shaped;
 mod shaper;
 mod strict_priority;

@@ -46,7 +46,7 @@ fn lines(recording: &str) -> Vec<Line<'_>> {
                 panic!("{line}")
             };
             let [ns, flow, len] = [ns, flow, len].map(|number| number.parse::<u64>().expect("a number"));
-            let ecn = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][ecn.parse::<usize>().expect("a field")];
+            let ecn = crate::recorded::ecn(ecn);
             Line { now: Instant::from_nanos(ns), what, flow: flow as u32, id, len, ecn }
         })
         .collect()

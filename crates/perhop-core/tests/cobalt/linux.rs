@@ -1,5 +1,6 @@
 //! Against recordings of Linux (`oracles/linux-cobalt`): every drop, every mark and every departure.
 
+use crate::recorded::ecn;
 use perhop_core::packet::{Ecn, Meta, Packet};
 use perhop_core::queue::{Cobalt, CobaltParams, Queue};
 use perhop_core::rng::Stream;
@@ -53,10 +54,6 @@ fn recordings() -> [Recording; 5] {
         (recording!("blue"), blue),
         (recording!("idle"), idle),
     ]
-}
-
-fn ecn(code: &str) -> Ecn {
-    [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce][code.parse::<usize>().expect("an ECN field")]
 }
 
 /// What became of a packet, its number, its length, its ECN field.

@@ -1,5 +1,6 @@
 //! Against recordings of Linux (`oracles/linux-codel`): every drop, every mark and every departure.
 
+use crate::recorded::ecn;
 use perhop_core::packet::{Ecn, Packet};
 use perhop_core::queue::{Codel, CodelConventions, CodelParams, Queue};
 use perhop_core::sink::{DropReason, SiteId};
@@ -42,16 +43,6 @@ fn recordings() -> [(&'static str, &'static str, CodelParams); 4] {
             },
         ),
     ]
-}
-
-fn ecn(code: &str) -> Ecn {
-    match code {
-        "0" => Ecn::NotEct,
-        "1" => Ecn::Ect1,
-        "2" => Ecn::Ect0,
-        "3" => Ecn::Ce,
-        _ => panic!("ECN field {code}"),
-    }
 }
 
 /// What a recording says of a packet: what became of it, its number, its length, its ECN field.

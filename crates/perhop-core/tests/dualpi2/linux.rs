@@ -1,7 +1,8 @@
 //! Against recordings of Linux (`oracles/linux-dualpi2`), which was given the same random numbers: every drop, mark and departure, and
 //! the base probability.
 
-use perhop_core::packet::{Ecn, Packet};
+use crate::recorded::ecn;
+use perhop_core::packet::Packet;
 use perhop_core::queue::{DualPi2, DualPi2Params, LinuxDualPi2, LinuxDualPi2Params, Queue};
 use perhop_core::rng::Stream;
 use perhop_core::sink::{DropReason, SiteId};
@@ -54,8 +55,6 @@ fn stream() -> Stream {
     Stream::new(1, 0, "linux-dualpi2")
 }
 
-const ECN: [Ecn; 4] = [Ecn::NotEct, Ecn::Ect1, Ecn::Ect0, Ecn::Ce];
-
 /// The first line that `queue` does not repeat; `base` is its base probability, if that is compared.
 fn first_difference<Q: Queue<TestPacket>>(
     recording: &str,
@@ -78,7 +77,7 @@ fn first_difference<Q: Queue<TestPacket>>(
                 continue;
             }
             "in" | "full" => {
-                let ecn = ECN[mark.parse::<usize>().expect("a field")];
+                let ecn = ecn(mark);
                 let pkt = TestPacket::data(id).len(len.parse().expect("bytes")).ecn(ecn);
                 queue.enqueue(now, pkt, &mut sink);
                 let told = if what == "in" { Event::Enqueued } else { Event::Dropped(DropReason::Overflow) };
@@ -88,7 +87,7 @@ fn first_difference<Q: Queue<TestPacket>>(
                 let left = queue.dequeue(now, &mut sink).map(|pkt| (pkt.id(), pkt.meta().ecn));
                 let ours = sink.of(Event::Dropped(DropReason::Early));
                 let ours = ours.map(|meta| meta.tcp.expect("a number").seq_end);
-                let out = (what == "out").then(|| (id, ECN[mark.parse::<usize>().expect("a field")]));
+                let out = (what == "out").then(|| (id, ecn(mark)));
                 ours.eq(dropped.drain(..)) && left == out
             }
         };

@@ -9,6 +9,7 @@ use perhop_testkit::packet::TestPacket;
 use perhop_testkit::sink::{Event, Recorder};
 
 use super::{CODEL, PARAMS, fq_codel};
+use crate::recorded::ecn;
 
 macro_rules! recording {
     ($name:literal) => {
@@ -45,16 +46,6 @@ fn recordings() -> [Recording; 4] {
         ),
         ("full", recording!("full"), fq(100, 3000, 64), codel(5000, 100_000, false, None)),
     ]
-}
-
-pub(super) fn ecn(code: &str) -> Ecn {
-    match code {
-        "0" => Ecn::NotEct,
-        "1" => Ecn::Ect1,
-        "2" => Ecn::Ect0,
-        "3" => Ecn::Ce,
-        _ => panic!("ECN field {code}"),
-    }
 }
 
 /// What a recording says of a packet: what became of it, its number, its ECN field.

@@ -12,7 +12,8 @@ use perhop_testkit::packet::TestPacket;
 use perhop_testkit::sink::{Event, Recorder};
 
 use super::PARAMS;
-use super::linux::ecn;
+use crate::pie::linux;
+use crate::recorded::ecn;
 
 macro_rules! recording {
     ($name:literal) => {
@@ -22,18 +23,7 @@ macro_rules! recording {
 
 const FQ: FqParams = FqParams { conventions: FqConventions::LINUX, ..PARAMS };
 
-const LINUX: LinuxPieParams = LinuxPieParams {
-    limit: QueueSize::Packets(u64::MAX),
-    target: Span::from_millis(15),
-    t_update: Span::from_millis(15),
-    max_burst: Span::from_millis(150),
-    alpha: 0.125,
-    beta: 1.25,
-    delay_from: DelayFrom::Timestamps,
-    byte_mode: false,
-    ecn: false,
-    mtu: Bytes(1514),
-};
+const LINUX: LinuxPieParams = LinuxPieParams { limit: QueueSize::Packets(u64::MAX), ..linux::LINUX };
 
 type Recording = (&'static str, &'static str, FqParams, LinuxPieParams);
 

@@ -1,7 +1,6 @@
 //! Against recordings of Linux (`oracles/linux-pie`), which was given the same random numbers: every probability, drop, mark and
 //! departure.
 
-use perhop_core::packet::Ecn;
 use perhop_core::queue::{DelayFrom, LinuxPie, LinuxPieParams, Pie, PieParams, Queue};
 use perhop_core::rng::Stream;
 use perhop_core::sink::{DropReason, SiteId};
@@ -11,6 +10,7 @@ use perhop_testkit::packet::TestPacket;
 use perhop_testkit::sink::{Event, Recorder};
 
 use super::PARAMS;
+use crate::recorded::ecn;
 
 macro_rules! recording {
     ($name:literal) => {
@@ -18,7 +18,8 @@ macro_rules! recording {
     };
 }
 
-const LINUX: LinuxPieParams = LinuxPieParams {
+/// The defaults of Linux.
+pub const LINUX: LinuxPieParams = LinuxPieParams {
     limit: QueueSize::Packets(1000),
     target: Span::from_millis(15),
     t_update: Span::from_millis(15),
@@ -52,16 +53,6 @@ fn recordings() -> [(&'static str, &'static str, LinuxPieParams); 5] {
 
 fn stream() -> Stream {
     Stream::new(1, 0, "linux-pie")
-}
-
-fn ecn(code: &str) -> Ecn {
-    match code {
-        "0" => Ecn::NotEct,
-        "1" => Ecn::Ect1,
-        "2" => Ecn::Ect0,
-        "3" => Ecn::Ce,
-        _ => panic!("ECN field {code}"),
-    }
 }
 
 /// The first line that `queue` does not repeat; `probability` says what it holds, in 2^-56, if it can.

@@ -2,7 +2,7 @@
 
 mod clauses;
 mod docsis;
-mod linux;
+pub mod linux;
 mod pseudocode;
 
 use perhop_core::packet::Ecn;
