@@ -2,29 +2,12 @@
 
 use perhop_sim::{Results, TraceKinds};
 
-use crate::common::run;
+use crate::common::{path, run};
 use crate::diffserv::{float, queue};
 
 /// Packets of 1500 bytes, and a bottleneck that marks what has waited longer than a step, and does nothing else.
-const STEP: &str = r#"
-[run]
-duration = "12s"
-warmup = "4s"
-[[node]]
-name = "a"
-[[node]]
-name = "r"
-kind = "router"
-[[node]]
-name = "b"
-[[link]]
-ends = ["a", "r"]
-rate = "10Gbit/s"
-delay = "1ms"
-[[link]]
-ends = ["r", "b"]
-rate = "100Mbit/s"
-delay = "4ms"
+fn network() -> String {
+    let rest = r#"
 [[port]]
 at = "r"
 to = "b"
@@ -38,6 +21,8 @@ to = "b"
 count = 1
 tcp = { cc = "dctcp", ecn = true, recovery = "sack", window = "4MiB", mss = "1460B", header = "40B", ack_delay = "0s" }
 "#;
+    path(["12s", "4s"], ["10Gbit/s", "1ms"], ["100Mbit/s", "4ms"], rest)
+}
 
 /// Nanoseconds of a packet at 100 Mbit/s, and of the round trip of an empty path.
 const PACKET: f64 = 120e-6;
@@ -54,7 +39,7 @@ fn a_step_of_a_seventh_of_the_round_trip_fills_the_link() {
     for (flows, rtts) in [(1, 1.0 / 7.0), (1, 0.3), (3, 1.0 / 7.0), (8, 0.3)] {
         let step = rtts * RTT;
         let results = run(
-            STEP,
+            &network(),
             &[
                 &format!("flow.up.count={flows}"),
                 &format!("port.r-b.class.all.queue.ce_threshold={}us", (step * 1e6) as u64),
@@ -70,7 +55,7 @@ fn a_step_of_a_seventh_of_the_round_trip_fills_the_link() {
         let longest = row.wait_max.as_nanos() as f64 * 1e-9;
         assert!(longest <= most, "{flows} flows, {rtts} round trips: {longest} s wait, not {most}");
     }
-    let results = run(STEP, &["port.r-b.class.all.queue.ce_threshold=100us"], TraceKinds::default());
+    let results = run(&network(), &["port.r-b.class.all.queue.ce_threshold=100us"], TraceKinds::default());
     let used = utilization(&results);
     assert!(used < 0.99, "{used}");
 }

@@ -2,29 +2,12 @@
 
 use perhop_sim::{Results, TraceKinds};
 
-use crate::common::run;
+use crate::common::{path, run};
 use crate::diffserv::{float, queue};
 
 /// As many flows of each kind through one queue.
-const BOTH: &str = r#"
-[run]
-duration = "100s"
-warmup = "20s"
-[[node]]
-name = "a"
-[[node]]
-name = "r"
-kind = "router"
-[[node]]
-name = "b"
-[[link]]
-ends = ["a", "r"]
-rate = "10Gbit/s"
-delay = "1ms"
-[[link]]
-ends = ["r", "b"]
-rate = "40Mbit/s"
-delay = "9ms"
+fn network() -> String {
+    let rest = r#"
 [[port]]
 at = "r"
 to = "b"
@@ -44,6 +27,8 @@ to = "b"
 class = "classic"
 tcp = { cc = "reno", ecn = true, mss = "1460B", header = "40B", ack_delay = "0s" }
 "#;
+    path(["100s", "20s"], ["10Gbit/s", "1ms"], ["40Mbit/s", "9ms"], rest)
+}
 
 /// What flows of one kind had: the mean window in bits, and the mean wait of a packet in seconds.
 struct Kind {
@@ -71,7 +56,7 @@ fn both(rate_mbit: f64, delay_ms: f64, count: usize, more: &[&str]) -> (Kind, Ki
         format!("flow.classic.count={count}"),
     ];
     let overrides: Vec<&str> = settings.iter().map(String::as_str).chain(more.iter().copied()).collect();
-    let results = run(BOTH, &overrides, TraceKinds::default());
+    let results = run(&network(), &overrides, TraceKinds::default());
     let one_way = (delay_ms + 1.0) * 1e-3 + 0.012 / rate_mbit;
     let sent = float(queue(&results, "port.r-b.class.all").stats.sent.bytes.0) * 8.0 / 80.0;
     (kind(&results, 0..count, one_way), kind(&results, count..2 * count, one_way), sent / (rate_mbit * 1e6))

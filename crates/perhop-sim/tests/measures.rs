@@ -6,29 +6,13 @@ use perhop_core::packet::{FlowId, Kind};
 use perhop_core::time::Span;
 use perhop_sim::{PacketEvent, PacketRecord, Results, TraceKinds};
 
-use crate::common::{ALL, DUMBBELL, run};
+use crate::common::{ALL, DUMBBELL, path, run};
 use crate::determinism::{DIFFSERV, SHORT};
 use crate::diffserv::{float, near, queue};
 
 /// A source behind a fast link, and a slow link to the sink.
-const BOTTLENECK: &str = r#"
-[run]
-duration = "10s"
-[[node]]
-name = "a"
-[[node]]
-name = "r"
-kind = "router"
-[[node]]
-name = "b"
-[[link]]
-ends = ["a", "r"]
-rate = "1Gbit/s"
-delay = "5ms"
-[[link]]
-ends = ["r", "b"]
-rate = "8Mbit/s"
-delay = "7ms"
+fn network() -> String {
+    let rest = r#"
 [[port]]
 at = "r"
 to = "b"
@@ -41,9 +25,11 @@ from = "a"
 to = "b"
 packet_size = "1000B"
 "#;
+    path(["10s", "0s"], ["1Gbit/s", "5ms"], ["8Mbit/s", "7ms"], rest)
+}
 
 fn bottleneck(udp: &str, overrides: &[&str]) -> Results {
-    run(&format!("{BOTTLENECK}{udp}"), overrides, TraceKinds::default())
+    run(&format!("{}{udp}", network()), overrides, TraceKinds::default())
 }
 
 /// Of 1000 bytes: 8 us at 1 Gbit/s, 1 ms at 8 Mbit/s, and 12 ms of propagation.

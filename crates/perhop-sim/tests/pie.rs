@@ -3,29 +3,12 @@
 use perhop_core::sink::DropReason;
 use perhop_sim::{Quantity, TraceKinds};
 
-use crate::common::run;
+use crate::common::{path, run};
 use crate::diffserv::{link, queue};
 
 /// A flow through a router and a bottleneck.
-const PATH: &str = r#"
-[run]
-duration = "40s"
-warmup = "15s"
-[[node]]
-name = "a"
-[[node]]
-name = "r"
-kind = "router"
-[[node]]
-name = "b"
-[[link]]
-ends = ["a", "r"]
-rate = "1Gbit/s"
-delay = "1ms"
-[[link]]
-ends = ["r", "b"]
-rate = "10Mbit/s"
-delay = "9ms"
+fn network() -> String {
+    let rest = r#"
 [[port]]
 at = "r"
 to = "b"
@@ -37,6 +20,8 @@ name = "up"
 from = "a"
 to = "b"
 "#;
+    path(["40s", "15s"], ["1Gbit/s", "1ms"], ["10Mbit/s", "9ms"], rest)
+}
 
 /// The part of the link that carries data, and the mean wait in milliseconds, with this link and `queue` before it.
 fn long_flow(rate: &str, delay_ms: u32, queue_settings: &str) -> (f64, f64) {
@@ -45,7 +30,7 @@ fn long_flow(rate: &str, delay_ms: u32, queue_settings: &str) -> (f64, f64) {
         format!("link.r-b.delay={delay_ms}ms"),
         format!("port.r-b.class.all.queue={queue_settings}"),
     ];
-    let results = run(PATH, &overrides.each_ref().map(String::as_str), TraceKinds::default());
+    let results = run(&network(), &overrides.each_ref().map(String::as_str), TraceKinds::default());
     let row = queue(&results, "port.r-b.class.all");
     assert!(row.drops.of(DropReason::Early) > 0 && row.drops.of(DropReason::Overflow) == 0);
     (link(&results, "r->b").utilization_data, row.wait_mean_s * 1e3)
@@ -93,7 +78,7 @@ fn the_probability_is_in_the_series_where_it_is_asked_for() {
         r#"{ kind = "docsis-pie", limit = "125kB" }"#,
     ] {
         let queue = format!("port.r-b.class.all.queue={settings}");
-        let results = run(PATH, &[&queue, r#"run.series=["averages"]"#], TraceKinds::default());
+        let results = run(&network(), &[&queue, r#"run.series=["averages"]"#], TraceKinds::default());
         let of = |quantity| results.series.columns.iter().filter(move |column| column.1 == quantity);
         assert!(of(Quantity::DropProbability).any(|column| column.2.iter().any(|p| *p > 0.0 && *p < 1.0)));
         assert_eq!((of(Quantity::DropProbability).count(), of(Quantity::AveragePackets).count()), (1, 0));

@@ -2,35 +2,18 @@
 
 use perhop_sim::TraceKinds;
 
-use crate::common::run;
+use crate::common::{path, run};
 use crate::diffserv::{link, queue};
 
 /// A flow, or two sources, through a router with a link of 10 Mbit/s behind it.
-const PATH: &str = r#"
-[run]
-duration = "25s"
-warmup = "5s"
-[[node]]
-name = "a"
-[[node]]
-name = "r"
-kind = "router"
-[[node]]
-name = "b"
-[[link]]
-ends = ["a", "r"]
-rate = "1Gbit/s"
-delay = "1ms"
-[[link]]
-ends = ["r", "b"]
-rate = "10Mbit/s"
-delay = "9ms"
-"#;
+fn network(rest: &str) -> String {
+    path(["25s", "5s"], ["1Gbit/s", "1ms"], ["10Mbit/s", "9ms"], rest)
+}
 const FLOW: &str = "[[flow]]\nname = \"up\"\nfrom = \"a\"\nto = \"b\"\n";
 
 /// The part of the link that a long flow uses behind a port of these settings, and its mean wait there in seconds.
 fn long_flow(port: &str) -> (f64, f64) {
-    let text = format!("{PATH}{FLOW}[[port]]\nat = \"r\"\nto = \"b\"\n{port}");
+    let text = network(&format!("{FLOW}[[port]]\nat = \"r\"\nto = \"b\"\n{port}"));
     let results = run(&text, &[], TraceKinds::default());
     (link(&results, "r->b").utilization_data, queue(&results, "port.r-b.class.all").wait_mean_s)
 }
@@ -69,7 +52,7 @@ fn htb_lends_what_a_class_leaves() {
         "[[port]]\nat = \"r\"\nto = \"b\"\nshaper = { rate = \"8Mbit/s\" }\nscheduler = { kind = \"htb\" }\n";
     let classes =
         class("x", "AF11", "1Mbit/s") + &class("y", "AF21", "3Mbit/s") + &class("z", "any", "4Mbit/s");
-    let text = format!("{PATH}{port}{classes}{}{}", udp("x", "AF11"), udp("y", "AF21"));
+    let text = network(&format!("{port}{classes}{}{}", udp("x", "AF11"), udp("y", "AF21")));
     let results = run(&text, &[], TraceKinds::default());
     let rates: Vec<f64> = results.udp.iter().map(|one| one.arrived.bytes.bits() as f64 / 20e6).collect();
     assert!((rates[0] - 2.0).abs() < 0.04 && (rates[1] - 6.0).abs() < 0.04, "{rates:?}");

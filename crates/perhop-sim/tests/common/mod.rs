@@ -25,3 +25,34 @@ pub fn run(text: &str, overrides: &[&str], trace: TraceKinds) -> Results {
 
 /// Flows that meet at a bottleneck with a short queue.
 pub const DUMBBELL: &str = include_str!("../scenarios/dumbbell.toml");
+
+/// A host `a`, a router `r` and a host `b`, the links from one to the next with a rate and a delay each, and the `rest`.
+pub fn path(
+    [duration, warmup]: [&str; 2],
+    [fast, near]: [&str; 2],
+    [slow, far]: [&str; 2],
+    rest: &str,
+) -> String {
+    format!(
+        r#"
+[run]
+duration = "{duration}"
+warmup = "{warmup}"
+[[node]]
+name = "a"
+[[node]]
+name = "r"
+kind = "router"
+[[node]]
+name = "b"
+[[link]]
+ends = ["a", "r"]
+rate = "{fast}"
+delay = "{near}"
+[[link]]
+ends = ["r", "b"]
+rate = "{slow}"
+delay = "{far}"
+{rest}"#
+    )
+}

@@ -5,35 +5,21 @@ use perhop_core::time::{Instant, Span};
 use perhop_sim::{DelayRange, PacketEvent, Results, TcpEvent, TraceKinds};
 
 use super::{float, link, near, queue, steps, times};
-use crate::common::{ALL, run};
+use crate::common::{ALL, path, run};
 
 /// Two hosts and a router; the links are faster than any source here.
-const PATH: &str = r#"
-[run]
-duration = "10s"
-[[node]]
-name = "a"
-[[node]]
-name = "r"
-kind = "router"
-[[node]]
-name = "b"
-[[link]]
-ends = ["a", "r"]
-rate = "1Gbit/s"
-delay = "5ms"
-[[link]]
-ends = ["r", "b"]
-rate = "100Mbit/s"
-delay = "7ms"
+fn network() -> String {
+    let rest = r#"
 [[udp]]
 name = "u"
 from = "a"
 to = "b"
 "#;
+    path(["10s", "0s"], ["1Gbit/s", "5ms"], ["100Mbit/s", "7ms"], rest)
+}
 
-fn path(udp: &str, overrides: &[&str], trace: TraceKinds) -> Results {
-    run(&format!("{PATH}{udp}"), overrides, trace)
+fn with_source(udp: &str, overrides: &[&str], trace: TraceKinds) -> Results {
+    run(&format!("{}{udp}", network()), overrides, trace)
 }
 
 fn departures(results: &Results) -> Vec<u64> {
@@ -44,7 +30,7 @@ fn departures(results: &Results) -> Vec<u64> {
 fn a_constant_rate_does_not_drift_in_100_000_packets() {
     // 7976 bits at 77,777,777 bit/s: 102548.5724... ns
     let udp = "start = \"1234567ns\"\nrate = \"77777777bit/s\"\npacket_size = \"997B\"\n";
-    let results = path(udp, &["run.duration=10.3s"], ALL);
+    let results = with_source(udp, &["run.duration=10.3s"], ALL);
     let left = departures(&results);
     assert!(left.len() > 100_000, "{} packets", left.len());
     // as a long division goes: whole nanoseconds, and what is left of them goes over
@@ -66,7 +52,7 @@ fn a_constant_rate_does_not_drift_in_100_000_packets() {
 fn the_start_is_drawn_from_the_jitter() {
     let udp = "rate = \"1Mbit/s\"\nstart = \"1s\"\nstart_jitter = \"1s\"\n";
     let starts: Vec<u64> = (0..20)
-        .map(|seed| path(udp, &[&format!("run.seed={seed}")], ALL))
+        .map(|seed| with_source(udp, &[&format!("run.seed={seed}")], ALL))
         .inspect(|results| assert_eq!(departures(results)[0], results.udp[0].start.as_nanos()))
         .map(|results| results.udp[0].start.as_nanos())
         .collect();
@@ -80,7 +66,7 @@ fn the_start_is_drawn_from_the_jitter() {
 fn poisson_departures_have_the_rate_and_the_distances_of_a_poisson_process() {
     // 8000 bits at 80 Mbit/s: 0.1 ms on average, 100,000 in 10 s. Every bound is four standard deviations.
     let udp = "rate = \"80Mbit/s\"\npacket_size = \"1000B\"\npattern = { kind = \"poisson\" }\n";
-    let left = departures(&path(udp, &[], ALL));
+    let left = departures(&with_source(udp, &[], ALL));
     let n = float(left.len() as u64);
     // the count is Poisson, its standard deviation the root of 100,000
     assert!((n - 100_000.0).abs() < 4.0 * 316.3, "{n} packets");
@@ -104,7 +90,7 @@ fn packet_times_of_a_nanosecond_keep_their_mean() {
     for (pattern, most) in [("cbr", 1), ("poisson", 317)] {
         let udp =
             format!("rate = \"10Gbit/s\"\npacket_size = \"2B\"\npattern = {{ kind = \"{pattern}\" }}\n");
-        let sent = path(&udp, &["run.duration=10us"], TraceKinds::default()).udp[0].sent.packets;
+        let sent = with_source(&udp, &["run.duration=10us"], TraceKinds::default()).udp[0].sent.packets;
         assert!(sent.abs_diff(6_250) <= most, "{pattern}: {sent}");
     }
 }
@@ -114,7 +100,7 @@ fn on_and_off_have_their_means_and_the_rate_in_between() {
     // a packet for each ms of time on, whichever times off break it
     let udp = "rate = \"8Mbit/s\"\npacket_size = \"1000B\"\n\
                pattern = { kind = \"on-off\", on = \"10ms\", off = \"15ms\" }\n";
-    let left = departures(&path(udp, &["run.duration=400s"], ALL));
+    let left = departures(&with_source(udp, &["run.duration=400s"], ALL));
     // The time on of 400 s: 0.4 of it; by renewal theory its variance is 2 * 100 * 225 / 25^3 ms for each ms.
     let (expected, deviation) = (160_000.0, (2.88_f64 * 400_000.0).sqrt());
     assert!((float(left.len() as u64) - expected).abs() < 4.0 * deviation, "{} packets", left.len());
@@ -130,14 +116,14 @@ fn on_and_off_have_their_means_and_the_rate_in_between() {
 fn the_delay_of_an_empty_path_is_transmission_and_propagation() {
     // 1250 bytes: 10 us at 1 Gbit/s, 100 us at 100 Mbit/s; 5 ms and 7 ms
     let udp = "rate = \"10Mbit/s\"\npacket_size = \"1250B\"\n";
-    let exact = &path(udp, &[], TraceKinds::default()).udp[0];
+    let exact = &with_source(udp, &[], TraceKinds::default()).udp[0];
     let expected = Span::from_micros(10 + 100 + 12_000);
     let delay = exact.delay.unwrap();
     assert_eq!((delay.min, delay.max), (expected, expected));
     assert!((delay.mean_s - expected.as_secs_f64()).abs() < 1e-15);
     // 7976 bits at 7 Mbit/s: 1139428.571 ns, whose rest is carried
     let udp = "rate = \"1Mbit/s\"\npacket_size = \"997B\"\n";
-    let carried = &path(udp, &["link.r-b.rate=7Mbit/s"], TraceKinds::default()).udp[0];
+    let carried = &with_source(udp, &["link.r-b.rate=7Mbit/s"], TraceKinds::default()).udp[0];
     let whole = 7_976 + 1_139_428 + 12_000_000;
     let delay = carried.delay.unwrap();
     assert_eq!((delay.min, delay.max), (Span::from_nanos(whole), Span::from_nanos(whole + 1)));
@@ -150,13 +136,13 @@ fn an_overloaded_link_carries_its_rate_and_loses_the_rest() {
     let udp = "rate = \"20Mbit/s\"\npacket_size = \"1250B\"\n\
                [[port]]\nat = \"r\"\nto = \"b\"\n[[port.class]]\nname = \"all\"\n\
                queue = { kind = \"fifo\", limit = \"50p\" }\n";
-    let late = path(udp, &["link.r-b.rate=8Mbit/s", "run.warmup=2s"], TraceKinds::default());
+    let late = with_source(udp, &["link.r-b.rate=8Mbit/s", "run.warmup=2s"], TraceKinds::default());
     // 1.25 ms for each packet: 6,400 in 8 s
     let flow = &late.udp[0];
     assert!((flow.throughput_bit_s - 8e6).abs() <= 10_000.0 / 8.0, "{}", flow.throughput_bit_s);
     assert!((link(&late, "r->b").utilization_data - 1.0).abs() < 1e-9);
     assert!(flow.delay.unwrap().min > Span::from_micros(10 + 50 * 1_250 + 12_000), "the queue was full");
-    let results = path(udp, &["link.r-b.rate=8Mbit/s"], TraceKinds::default());
+    let results = with_source(udp, &["link.r-b.rate=8Mbit/s"], TraceKinds::default());
     let (flow, queue) = (&results.udp[0], queue(&results, "port.r-b.class.all"));
     let on_links: u64 = results.links.iter().map(|link| link.stats.packets - link.stats.delivered).sum();
     let dropped = queue.stats.dropped.packets;
@@ -175,7 +161,7 @@ fn an_overloaded_link_carries_its_rate_and_loses_the_rest() {
 fn the_measured_time_and_the_whole_run_are_told_apart() {
     // 1250 bytes each 10 ms from 0 on: 300 in 3 s; they arrive 12.11 ms later
     let udp = "rate = \"1Mbit/s\"\npacket_size = \"1250B\"\nmark = \"EF\"\n";
-    let results = path(udp, &["run.duration=5s", "run.warmup=2s"], TraceKinds::default());
+    let results = with_source(udp, &["run.duration=5s", "run.warmup=2s"], TraceKinds::default());
     let flow = &results.udp[0];
     assert_eq!((flow.sent.packets, flow.arrived.packets), (300, 300));
     // those that left from 1.99 s to 4.98 s
