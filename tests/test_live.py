@@ -142,6 +142,12 @@ PORTS = {
         first="share = 0.1\nbounded = true",
         second="share = 0.9",
     ),
+    "htb behind a shaper, and dualpi2": PORT.format(
+        scheduler='{ kind = "htb" }\nshaper = { rate = "9Mbit/s", burst = "3kB", overhead = "18B" }',
+        queue='{ kind = "dualpi2", limit = "20p" }',
+        first='rate = "1Mbit/s"\nceil = "9Mbit/s"',
+        second='rate = "8Mbit/s"\nceil = "9Mbit/s"',
+    ),
     "cake": """
 [[port]]
 at = "core"
@@ -208,6 +214,7 @@ METERS = {
 }
 """Together every meter, queue and scheduler, a shaper, and a conditioner with a meter of each flow."""
 ELEMENTS = dict(zip(PORTS, itertools.cycle(METERS), strict=False))
+assert set(ELEMENTS.values()) == set(METERS)
 LINKS = [
     name
     for one, other in (("host[0]", "edge"), ("host[1]", "edge"), ("edge", "core"), ("core", "sink"))
