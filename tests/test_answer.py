@@ -29,8 +29,13 @@ def of(**tables: list[dict[str, Any]]) -> StoredRun:
     return StoredRun(Path(), None, made)  # type: ignore[arg-type]
 
 
-def queue(name: str, lost: int, came: int) -> dict[str, Any]:
-    return {"path": f"port.{name}", "dropped_packets": lost, "in_packets": came}
+def queue(name: str, lost: int, came: int, filtered: int = 0) -> dict[str, Any]:
+    return {
+        "path": f"port.{name}",
+        "dropped_packets": lost + filtered,
+        "dropped_ack_filter": filtered,
+        "in_packets": came,
+    }
 
 
 def link(name: str, share: float, lost: int = 0, packets: int = 100) -> dict[str, Any]:
@@ -116,6 +121,17 @@ to = "b"
             "The busiest link, a->b, was busy 50 % of the time; no packet was lost.",
         ),
         ([queue("q", 0, 9)], [link("a->b", 0.0)], "No packet was lost."),
+        # a later ACK says what one that is filtered said
+        (
+            [queue("q", 0, 9, filtered=4)],
+            [link("a->b", 0.0)],
+            "No packet was lost; ACK filters dropped 4 ACKs.",
+        ),
+        (
+            [queue("q", 1, 4, filtered=4)],
+            [link("a->b", 0.0)],
+            "1 packet was lost, in the queue q alone (25 % of what came there); ACK filters dropped 4 ACKs.",
+        ),
         (
             [queue("q", 1, 4)],
             [link("a->b", 0.0)],

@@ -125,9 +125,16 @@ class Loss:
 
 
 def losses(run: StoredRun) -> list[Loss]:
-    """Return the links, queues and conditioners that lost packets, most first."""
+    """Return the links, queues and conditioners that lost packets, most first.
+
+    What an ACK filter drops is not lost: a later ACK says as much (docs/decisions/0103).
+    """
     found = [
-        Loss(f"the queue {row['path'].removeprefix('port.')}", row["dropped_packets"], row["in_packets"])
+        Loss(
+            f"the queue {row['path'].removeprefix('port.')}",
+            row["dropped_packets"] - row["dropped_ack_filter"],
+            row["in_packets"],
+        )
         for row in run.table("queues").to_dicts()
     ]
     found += [
@@ -155,6 +162,8 @@ def lost(run: StoredRun) -> str:
         first = f"The busiest link, {alike[0]}, was busy {percent(most)} of the time"
         parts.append(first + (f", {counted(len(alike) - 1, 'other')} alike" if len(alike) > 1 else ""))
     parts.append(_where(losses(run)))
+    if filtered := int(run.table("queues")["dropped_ack_filter"].sum()):
+        parts.append(f"ACK filters dropped {counted(filtered, 'ACK')}")
     whole = "; ".join(parts)
     return f"{whole[0].upper()}{whole[1:]}."
 
