@@ -311,6 +311,30 @@ def test_the_examples_of_elements_print_what_their_pages_say(cli: Cli, page: str
     assert [line for line in told.splitlines() if line and line not in printed] == []
 
 
+def test_behind_a_long_queue_an_ack_filter_slows_a_download_by_what_its_page_says(
+    cli: Cli, tmp_path: Path
+) -> None:
+    page = (Path(__file__).parents[1] / "docs" / "elements" / "ack-filter.md").read_text()
+    assert cli("init", "new").code == 0
+    file = Path("new/two-way.toml")
+    text = file.read_text()
+    port = '[[port]]\nat = "slow"\nto = "fast"\n[[port.class]]\nname = "all"\n'
+    queue = 'queue = { kind = "fifo", limit = "64kB" }\n'
+    file.write_text(text[: text.index("[[port]]")] + port + queue + text[text.index("[[flow]]") :])
+
+    def download(counting: str, ack_filter: str) -> str:
+        settings = (
+            f"flow.down.tcp.counting={counting}",
+            f"port.slow-fast.class.all.queue.ack_filter={ack_filter}",
+        )
+        flows = Scenario.load(file).override(*settings).run().flows
+        return bit_rate(flows.filter(pl.col("name") == "down")["goodput_bit_s"].item())
+
+    for counting in ("acks", "bytes"):
+        slower, without = download(counting, "aggressive"), download(counting, "off")
+        assert f"{slower} instead of {without}" in " ".join(page.split())
+
+
 def test_run_prints_results_to_stdout_and_names_the_next_command(cli: Cli, two_way: Path) -> None:
     done = cli("run", two_way)
     assert done.code == 0
