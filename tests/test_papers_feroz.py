@@ -20,12 +20,13 @@ from perhop import Scenario
 from perhop.experiment.definition import Campaign
 from perhop.judge.verdict import MIN_REPLICATIONS
 from perhop.papers.behind import runs_behind
-from perhop.papers.folder import SHORTER, load
+from perhop.papers.folder import load
 from perhop.papers.folder_page import Reproduced
 from perhop.papers.form import StudyError
 from perhop.papers.of_folder import study_of
 from perhop.papers.pack import pack_dir
 from perhop.papers.plan import Plan, changed, short
+from perhop.papers.study_folder import SHORTER
 from perhop.run.run import Result
 from test_papers_feroz_measures import trace_of
 from test_report import check_page

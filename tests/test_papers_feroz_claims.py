@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from perhop.papers.behind import runs_behind
-from perhop.papers.folder import SHORTER
 from perhop.papers.folder_page import Reproduced
+from perhop.papers.study_folder import SHORTER
 from test_papers_feroz import (
     OWN,
     PLAN,

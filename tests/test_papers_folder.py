@@ -14,11 +14,12 @@ from conftest import Cli
 from perhop.cli.exit import ExitCode
 from perhop.papers import form
 from perhop.papers.error import PackError
-from perhop.papers.folder import StudyFolder, check, load
+from perhop.papers.folder import check, load
 from perhop.papers.form import StudyError
 from perhop.papers.of_folder import find_study
 from perhop.papers.plan import NO_READINGS
 from perhop.papers.reproduce import Form, reproduce
+from perhop.papers.study_folder import StudyFolder
 
 
 @pytest.fixture

@@ -18,11 +18,12 @@ from conftest import made
 from perhop import Result, ScenarioError
 from perhop.judge.measured import Measurements
 from perhop.models.two_way_setup import Setup
-from perhop.papers.folder import StudyFolder, load
+from perhop.papers.folder import load
 from perhop.papers.folder_page import Reproduced, figure_of
 from perhop.papers.form import StudyError
 from perhop.papers.of_folder import study_of
 from perhop.papers.pack import pack_dir
+from perhop.papers.study_folder import StudyFolder
 from perhop.scenario.scenario import Description, Scenario
 
 PACK = pack_dir("kalampoukas")

@@ -2,9 +2,10 @@
 
 A study is a folder (docs/studies.md): `study.toml`, scenarios, campaigns, `claims.toml`, `readings.toml`,
 `published/*.csv`, `expected/quick.json`, `recorded/`. `perhop.papers.form` has the keys of `study.toml`,
-`perhop.papers.folder` reads and checks the files, `perhop.papers.of_folder` makes a study of them
-(`perhop.papers.study.Study`), `perhop.papers.folder_page` its page. What is on record of it is `recorded/`:
-`perhop.papers.recorded` writes it, `on_record` reads it, `again` makes its runs again.
+`perhop.papers.folder` reads the files into a `study_folder`, `folder_faults` finds what does not fit,
+`perhop.papers.of_folder` makes a study of them (`perhop.papers.study.Study`),
+`perhop.papers.folder_page` its page. What is on record of it is `recorded/`: `perhop.papers.recorded`
+writes it, `on_record` reads it, `again` makes its runs again.
 
 `perhop.papers.reproduce` calls of such a `Study`, in this order, as `plan`, `reduce` and so on:
 

@@ -7,7 +7,7 @@ import polars as pl
 
 from perhop.judge.measured import Measurements
 from perhop.papers import form
-from perhop.papers.folder import About, StudyFolder
+from perhop.papers.study_folder import About, StudyFolder
 from perhop.plot import ellipses
 from perhop.report import page
 from perhop.report.study import Section

@@ -20,9 +20,9 @@ from perhop.judge.measured import Measurements
 from perhop.judge.quantity import Quantity
 from perhop.judge.verdict import ClaimPart
 from perhop.papers import ellipses, form, model, refit
-from perhop.papers.folder import About, StudyFolder
 from perhop.papers.plan import Plan
 from perhop.papers.study import Outcome
+from perhop.papers.study_folder import About, StudyFolder
 from perhop.plot import comparison, maps
 from perhop.plot.effects import Line, Mean, Panel, draw_curve, draw_means
 from perhop.report import effects, page

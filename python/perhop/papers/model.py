@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from perhop.judge.cells import Cells
 from perhop.judge.terms import residuals
 from perhop.papers import form
-from perhop.papers.folder import About, StudyFolder
+from perhop.papers.study_folder import About, StudyFolder
 from perhop.plot.residuals import draw_qq, draw_residuals
 from perhop.report import page
 from perhop.report.study import Section

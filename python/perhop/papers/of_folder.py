@@ -25,13 +25,14 @@ from perhop.judge.verdict import HIGHER, LOWER, MIN_REPLICATIONS, ClaimPart, Hyp
 from perhop.papers import form, refit
 from perhop.papers.claims import UnderReading, claim_entry
 from perhop.papers.document import NO_FORM, document_of, row
-from perhop.papers.folder import About, StudyFolder, by_number, load
+from perhop.papers.folder import load
 from perhop.papers.folder_page import Reproduced, Value, page_of, values_of
 from perhop.papers.form import is_study
 from perhop.papers.pack import own_folder, pack_dir
 from perhop.papers.plan import NO_READINGS, Plan, Results, Sweep, by_level, short, without
 from perhop.papers.readings import Reading
 from perhop.papers.study import Finding, Study, Summary, load_study, published_rows
+from perhop.papers.study_folder import About, StudyFolder, by_number
 from perhop.run.run import AnyJob, TracedJob
 from perhop.stats.intervals import Interval
 from perhop.units import Scale, counted

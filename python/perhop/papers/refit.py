@@ -15,10 +15,10 @@ from perhop.papers import fit
 from perhop.papers.cell_fit import CellFit, Off, by_seed, mean, printed_of
 from perhop.papers.error import PackError
 from perhop.papers.fit import BASE, Measure, Point, Search, fit_record, fit_section, read_record
-from perhop.papers.folder import StudyFolder
 from perhop.papers.plan import short
 from perhop.papers.readings import Reading
 from perhop.papers.study import CampaignRunner
+from perhop.papers.study_folder import StudyFolder
 from perhop.report.study import Section, Table
 
 

@@ -1,0 +1,227 @@
+"""A study that is a folder: its campaigns, claims, readings and code, whose files fit together."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
+import polars as pl
+
+from perhop.experiment.definition import Campaign
+from perhop.judge.campaign import CheckedClaims
+from perhop.judge.forms import References
+from perhop.judge.grammar import Claim, Claims, Part
+from perhop.judge.measured import Measurements, Predicates
+from perhop.judge.quantity import Asked, Subject, Words, asked
+from perhop.papers import cell_fit, form
+from perhop.papers.form import StudyFile
+from perhop.papers.pack import Pack
+from perhop.papers.plan import Parameters, by_level, having, under
+from perhop.papers.readings import Reading
+
+if TYPE_CHECKING:
+    pass
+
+CODE = "study.py"
+SHORTER = "shorter runs"
+"""The fitted point in runs as short as under readings, as if that were one of them."""
+
+
+@dataclass(frozen=True)
+class About:
+    """A campaign of a study, and the claims about it, none of one beyond the paper.
+
+    Attributes
+    ----------
+    name
+        Of the campaign's file, as files of claims and `beyond` write it.
+    beside
+        Campaigns whose levels stand beside its own, as fitted.
+    """
+
+    name: str
+    claims: Claims
+    campaign: Campaign
+    subject: Subject
+    beside: tuple[Campaign, ...] = ()
+
+    @property
+    def words(self) -> Words:
+        """Names of quantities."""
+        return Words(self.claims.file.quantities, self.claims.file.words)
+
+    @property
+    def checked(self) -> CheckedClaims:
+        """The same, as the judge takes it."""
+        return CheckedClaims(self.claims, self.campaign, self.subject, self.beside)
+
+    @property
+    def campaigns(self) -> tuple[Campaign, ...]:
+        """It and those beside it."""
+        return (self.campaign, *self.beside)
+
+    @property
+    def references(self) -> References:
+        """Values that its quantities are compared with."""
+        return cast(References, self.subject.reference)
+
+    def measured(self, found: Iterable[Measurements]) -> Measurements:
+        """Return together what its campaigns measured, with the responses that are made of others."""
+        return self.checked.measured(pl.concat([one.scalars for one in found], how="diagonal"))
+
+    def quantities(self, part: Part) -> list[Asked]:
+        """Return what a part that need not claim anything asks for.
+
+        Raises
+        ------
+        DesignError
+            The campaign has not what it names.
+        """
+        if not isinstance(part, form.Assumption):
+            nothing: dict[str, Any] = dict.fromkeys(("above", "below", "high", "within"))
+            part = msgspec.structs.replace(part, low=-math.inf, **nothing)
+        return list(asked(part, self.subject, self.words))
+
+
+@dataclass(frozen=True)
+class StudyFolder:
+    """A study in a folder, whose files fit together.
+
+    Attributes
+    ----------
+    folder, called, place
+        Where it is, how `perhop reproduce` names it, and how other commands name its folder.
+    about
+        Its campaigns with their claims, in the order of `claims` in `study.toml`.
+    beyond
+        Its campaigns past the paper.
+    readings
+        Of what the paper leaves open, pairs last.
+    code
+        Its `study.py`; None without one.
+    fit
+        Of what the paper leaves open to cells that it prints; None where nothing is fitted so.
+    """
+
+    folder: Path
+    called: str
+    file: StudyFile
+    about: tuple[About, ...]
+    readings: tuple[Reading, ...] = ()
+    code: ModuleType | None = field(default=None, repr=False)
+    place: str = ""
+    beyond: tuple[About, ...] = ()
+    fit: cell_fit.CellFit | None = None
+
+    @property
+    def pack(self) -> Pack:
+        """The folder, as a plan has it."""
+        claims = replace(self.about[0].claims, claims=tuple(self.claims))
+        return Pack(self.key, self.folder, (), claims, {}, self.place)
+
+    @property
+    def key(self) -> str:
+        """Name of the folder."""
+        return self.folder.name
+
+    @property
+    def claims(self) -> list[Claim]:
+        """All claims, of several files by the numbers in their names."""
+        every = [claim for one in self.about for claim in one.claims.claims]
+        return every if len(self.about) == 1 else sorted(every, key=lambda one: by_number(one.id))
+
+    @property
+    def predicates(self) -> Predicates:
+        """Functions of `study.py` that judge parts of claims."""
+        return getattr(self.code, "PREDICATES", {})
+
+    @property
+    def rows(self) -> Mapping[str, Callable[..., Iterable[tuple[Any, ...]]]]:
+        """Functions of `study.py` that make rows."""
+        return getattr(self.code, "ROWS", {})
+
+    @property
+    def numbers(self) -> Mapping[str, Callable[[Any], Any]]:
+        """Functions of `study.py` whose values texts may name."""
+        return getattr(self.code, "NUMBERS", {})
+
+    @property
+    def parameters(self) -> Parameters | None:
+        """Function of `study.py` that gives settings where parameters of the study change."""
+        return getattr(self.code, "parameters", None)
+
+    @property
+    def campaigns(self) -> tuple[About, ...]:
+        """All its campaigns."""
+        return (*self.about, *self.beyond)
+
+    @property
+    def levels(self) -> set[str]:
+        """Levels of the factors of its campaigns, none of those beyond the paper."""
+        return {level for one in self.about for own in one.subject.levels.values() for level in own}
+
+    @property
+    def shorter(self) -> tuple[Reading, ...]:
+        """The fitted point in runs as short as under readings, as one of them; nothing where they are not."""
+        levels, factors = {*self.file.shorter}, {name for one in self.about for name in one.subject.levels}
+        claims = [one.id for one in self.claims if levels & {*chain(*map(one.levels, factors))}]
+        meaning = "the fitted point, in runs as short as under all readings"
+        return (Reading(SHORTER, meaning, claims=tuple(claims)),) if claims else ()
+
+    def of(self, campaign: str | None) -> About:
+        """Return a campaign by its name; without one the first."""
+        return self.about[0] if campaign is None else next(o for o in self.campaigns if o.name == campaign)
+
+    def holding(self, campaign: Campaign) -> About:
+        """Return the subject that a campaign is of, or stands beside the first of."""
+        own = campaign.name, campaign.source
+        return next(one for one in self.about if own in [(each.name, each.source) for each in one.campaigns])
+
+    def reads(
+        self, reading: Reading, planned: Sequence[Campaign] | None = None, unjudged: Collection[str] = ()
+    ) -> list[Campaign]:
+        """Return the campaigns, or parts of them, that a reading's claims are about.
+
+        Parameters
+        ----------
+        planned
+            All campaigns as they are run; by default as their files have them.
+        unjudged
+            Claims that are not judged.
+        """
+        found, judged = list[Campaign](), {*reading.claims} - {*unjudged}
+        every = [each for one in self.about for each in one.campaigns] if planned is None else planned
+        for about in self.about:
+            own = [one for one in every if self.holding(one) is about]
+            claims = [one for one in about.claims.claims if one.id in judged]
+            found += _read(own, claims, self.file.read_by) if own and claims else []
+        return found
+
+    def under(self, campaign: Campaign, reading: Reading) -> Campaign:
+        """Return a campaign under a reading; errors as of `perhop.papers.plan.under`."""
+        return by_level(under(campaign, reading, self.levels, self.parameters), self.file.shorter)
+
+
+def _read(campaigns: Sequence[Campaign], claims: Sequence[Claim], factor: str | None) -> Iterator[Campaign]:
+    """Yield what is run for claims: the first campaign, or what has the levels of a factor that they name."""
+    if factor is None or factor not in campaigns[0].design.names:
+        yield campaigns[0]
+        return
+    sets = any(isinstance(part.each.get(factor), str) for claim in claims for part in claim.parts)
+    named = {*chain(*(claim.levels(factor) for claim in claims))}
+    for one in campaigns:
+        kept = one if sets or not named else having(one, factor, named)
+        if kept.design.treatments:
+            yield kept
+
+
+def by_number(name: str) -> list[tuple[bool, str]]:
+    """Return what names are sorted by, so that F9 comes before F10."""
+    return [(part.isdigit(), part.zfill(9)) for part in re.split(r"(\d+)", name)]
