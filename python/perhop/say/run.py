@@ -132,7 +132,7 @@ def losses(run: StoredRun) -> list[Loss]:
     found = [
         Loss(
             f"the queue {row['path'].removeprefix('port.')}",
-            row["dropped_packets"] - row["dropped_ack_filter"],
+            row["dropped_packets"] - (row["dropped_ack_filter"] or 0),
             row["in_packets"],
         )
         for row in run.table("queues").to_dicts()
