@@ -28,6 +28,7 @@ impl<T> InlineQueue<T> {
     }
 
     /// Adds `value` at the back.
+    #[inline(always)]
     pub fn push_back(&mut self, value: T) {
         if self.front.is_none() {
             self.front = Some(value);

@@ -47,6 +47,7 @@ impl<P: Packet> Fifo<P> {
         }
     }
 
+    #[cold]
     fn drop_redundant(&mut self, now: Instant, filter: AckFilter, arrival: &P, sink: &mut dyn Sink<P>) {
         let Some(at) = filter.redundant(self.packets.iter(), arrival) else { return };
         let mut left = self.backlog();
@@ -62,7 +63,8 @@ impl<P: Packet> Fifo<P> {
     }
 
     /// Accepts `pkt`, for which there is room.
-    #[inline]
+    // inlined with its `push_back`, it saves five instructions a hop of dumbbell-100
+    #[inline(always)]
     pub(super) fn push(&mut self, now: Instant, mut pkt: P, sink: &mut dyn Sink<P>) {
         pkt.meta_mut().enqueued_at = now;
         sink.enqueued(now, self.site, pkt.meta());

@@ -212,23 +212,25 @@ impl Host {
         io: &mut dyn PacketStore<SimPacket>,
     ) {
         let End::Receiving(end) = &mut self.ends[slot as usize] else { return };
-        let mut used = used;
-        while let Some(ack) = end.receiver.poll_transmit(now) {
-            let mut pkt = used.take().unwrap_or_else(|| io.fresh());
-            let mark =
-                end.marking.as_mut().map_or(Dscp::DEFAULT, |marking| marking.mark(end.connection.class));
-            fill_ack(&mut pkt, &end.connection, &ack, mark);
-            let port = end.connection.port;
-            send(&mut self.ports, &mut self.processing, &mut self.lost, now, (port, pkt), io);
-            if !end.receiver.owes() {
-                break;
-            }
-        }
+        let ack = end.receiver.poll_transmit(now);
+        let more = end.receiver.owes();
         self.deadlines.set(slot, end.receiver.next_timeout());
-        if let Some(used) = used {
-            io.consumed(used);
+        match (ack, used) {
+            (Some(ack), used) => {
+                let mut pkt = used.unwrap_or_else(|| io.fresh());
+                let mark =
+                    end.marking.as_mut().map_or(Dscp::DEFAULT, |marking| marking.mark(end.connection.class));
+                fill_ack(&mut pkt, &end.connection, &ack, mark);
+                let port = end.connection.port;
+                send(&mut self.ports, &mut self.processing, &mut self.lost, now, (port, pkt), io);
+            }
+            (None, Some(used)) => io.consumed(used),
+            (None, None) => {}
         }
         self.write_off();
+        if more {
+            self.acknowledge(now, slot, None, io);
+        }
     }
 
     /// The first deadline of the ports' queues and of packets on their way there.
