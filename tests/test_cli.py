@@ -387,7 +387,7 @@ def test_doctor(cli: Cli) -> None:
     assert ours == {"Python", "perhop core", "cores", "cargo", "chromium", "ns"}
     assert set(findings) - ours == {
         *("way in", "perhop-live", "/dev/net/tun", "TCP reno", "TCP cubic", "TCP dctcp", "TCP senders"),
-        *("SCHED_FIFO", "BPF"),
+        *("SCHED_FIFO", "BPF", "steady processor"),
         *("ip", "tc", "bpftool", "clang", "nft", "tcpdump", "tshark", "iperf3", "headers of libbpf"),
     }
     assert all(one["found"] or one["adds"] for one in findings.values())

@@ -40,6 +40,22 @@ def test_the_command_is_that_of_the_distribution(release: str, tool: Tool, comma
     assert adds(tool, release) == command
 
 
+@pytest.mark.parametrize(("every", "share"), [(0, 0.0), (10, 0.25)])
+def test_a_processor_is_slow_where_equal_work_costs_more_than_twice(every: int, share: float) -> None:
+    """One piece of ten costs three times as much: 3 of 12."""
+    costs = iter(range(1_000_000_000))
+    clock = 0
+
+    def spent() -> int:
+        nonlocal clock
+        number = next(costs)
+        piece, ends = divmod(number, 2)
+        clock += ends * (3 if every and piece % every == 0 else 1)
+        return clock
+
+    assert machine.slowed(0.2, spent) == pytest.approx(share, abs=0.01)
+
+
 def found() -> dict[str, Looked]:
     return {one.what: one for one in look()}
 

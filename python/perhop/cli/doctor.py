@@ -17,6 +17,9 @@ from perhop.cli.output import note, print_json
 from perhop.say.document import Table
 from perhop.say.terminal import show
 
+_STEADY = 0.05
+"""The share of a processor's time below half speed up to which it is called steady."""
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -100,9 +103,21 @@ def _real_packets() -> list[Finding]:
     """Look for the needs of real packets; without the core, for nothing."""
     if _core_version() is None:
         return []
-    from perhop.run.machine import look
+    from perhop.run.machine import look, slowed
 
-    return [Finding(one.what, one.found, one.needed_for, one.adds, section="real packets") for one in look()]
+    looked = [
+        Finding(one.what, one.found, one.needed_for, one.adds, section="real packets") for one in look()
+    ]
+    return [*looked, _steadiness(slowed())]
+
+
+def _steadiness(slow: float) -> Finding:
+    """Say how steady a processor is; not steady where runs on real packets are likely to be refused."""
+    found = f"{100 * slow:.1f} % of a second below half speed"
+    if slow <= _STEADY:
+        return Finding("steady processor", found, "packets on time", section="real packets")
+    adds = f"{found}: is the host of this machine busy? try again"
+    return Finding("steady processor", None, "packets on time", adds, section="real packets")
 
 
 def _core_version() -> str | None:

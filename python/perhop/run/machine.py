@@ -7,6 +7,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 from perhop.run import live
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from perhop.scenario.scenario import Scenario
 
@@ -32,6 +33,9 @@ asked = struct.pack("=IIQQ", 3, 2, ctypes.addressof(code), ctypes.addressof(lice
 libc = ctypes.CDLL(None, use_errno=True)
 if libc.syscall(number, 5, asked, len(asked)) < 0: sys.exit(os.strerror(ctypes.get_errno()))
 """
+
+_PIECE = 5000
+"""Turns of a loop that does nothing: about 0.1 ms."""
 
 _DCTCP = 'cc = "dctcp" on real packets'
 
@@ -111,6 +115,31 @@ def look(release: str | None = None) -> list[Looked]:
         *(Looked(one.name, which(one.name), one.needed_for, adds(one, text)) for one in TOOLS),
         Looked(_HEADERS.name, _there(_HEADER), _HEADERS.needed_for, adds(_HEADERS, text)),
     ]
+
+
+def slowed(seconds: float = 1.0, spent: Callable[[], int] = time.thread_time_ns) -> float:
+    """Return the share of a processor's time in which it works at less than half its speed.
+
+    Runs equal pieces of work and looks at the processor time of each: other programs here cost none of it.
+    What remains is the host of a virtual machine that gives its processor to another guest, which the guest's
+    own counters need not say.
+
+    Parameters
+    ----------
+    seconds
+        How long, by the clock.
+    spent
+        Processor time of this thread, ns.
+    """
+    pieces: list[int] = []
+    end = time.perf_counter() + seconds
+    while not pieces or time.perf_counter() < end:
+        began = spent()
+        for _ in range(_PIECE):
+            pass
+        pieces.append(spent() - began)
+    usual = sorted(pieces)[len(pieces) // 20]
+    return sum(piece for piece in pieces if piece > 2 * usual) / max(1, sum(pieces))
 
 
 def check_live(scenarios: Iterable[Scenario]) -> None:
