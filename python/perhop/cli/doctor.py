@@ -116,7 +116,7 @@ def _steadiness(slow: float) -> Finding:
     found = f"{100 * slow:.1f} % of a second below half speed"
     if slow <= _STEADY:
         return Finding("steady processor", found, "packets on time", section="real packets")
-    adds = f"{found}: is the host of this machine busy? try again"
+    adds = f"{found}: is the host of this virtual machine busy? try again"
     return Finding("steady processor", None, "packets on time", adds, section="real packets")
 
 

@@ -121,8 +121,8 @@ def slowed(seconds: float = 1.0, spent: Callable[[], int] = time.thread_time_ns)
     """Return the share of a processor's time in which it works at less than half its speed.
 
     Runs equal pieces of work and looks at the processor time of each: other programs here cost none of it.
-    What remains is the host of a virtual machine that gives its processor to another guest, which the guest's
-    own counters need not say.
+    What remains is a processor that is slow from outside, by the host of a virtual machine, say, which the
+    guest's own counters need not show.
 
     Parameters
     ----------
