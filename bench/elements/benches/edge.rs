@@ -1,11 +1,8 @@
 //! What the elements of an edge cost, one operation at a time: `cargo bench -p perhop-bench-elements --bench edge`.
 
-#![allow(missing_docs, reason = "criterion_group makes a public function")]
-
 use std::hint::black_box;
 
-use criterion::{Criterion, criterion_group, criterion_main};
-use perhop_bench_elements::Pkt;
+use perhop_bench_elements::{Bench, Pkt, run, timed};
 use perhop_core::ack_marking::{AckMarker, AckMarking, ClassMarks, CopyRule, Covered, MarkMap};
 use perhop_core::classify::{
     Address, BehaviorAggregate, Classifier, Flow, FlowKey, FlowTable, KindSet, MultiField, Pattern, Protocol,
@@ -57,37 +54,32 @@ fn rules() -> Vec<(ClassId, Pattern)> {
     [(ClassId(0), acks)].into_iter().chain(sources).collect()
 }
 
-fn classifiers(c: &mut Criterion) {
+fn classifiers(c: &mut Bench) {
     let by_mark = BehaviorAggregate::new(&[(ClassId(0), Dscp::EF), (ClassId(1), Dscp::DEFAULT)]);
-    c.bench_function("behavior aggregate: classify", |b| b.iter(|| by_mark.classify(black_box(&data()))));
+    c.operation("behavior aggregate: classify", || by_mark.classify(black_box(&data())));
     let (rules, table) = (rules(), flows());
     let by_fields = MultiField::new(&rules, &table);
     let mut flow = 0;
-    c.bench_function("multi-field: classify, 101 rules, 10000 flows in turn", |b| {
-        b.iter(|| {
-            // far apart, as flows of a fast link are
-            flow = (flow + 7919) % FLOWS;
-            by_fields.classify(black_box(&Meta { flow: FlowId(flow), ..data() }))
-        });
+    c.operation("multi-field: classify, 101 rules, 10000 flows in turn", || {
+        // far apart, as flows of a fast link are
+        flow = (flow + 7919) % FLOWS;
+        by_fields.classify(black_box(&Meta { flow: FlowId(flow), ..data() }))
     });
-    let mut group = c.benchmark_group("multi-field");
-    group.sample_size(10);
-    group.bench_function("compile, 101 rules, 10000 flows", |b| b.iter(|| MultiField::new(&rules, &table)));
-    group.finish();
+    c.batch("multi-field: compile 101 rules, for each of 10000 flows", u64::from(FLOWS), || {
+        timed(|| drop(black_box(MultiField::new(&rules, &table))))
+    });
 }
 
 /// A segment passes and its ACK comes back, with 32 others on the way.
-fn acks(c: &mut Criterion) {
+fn acks(c: &mut Bench) {
     let mut pair = |name: &str, marking: AckMarking| {
         let (mut edge, mut end) = (AckMarker::new(marking), 0u32);
-        c.bench_function(name, |b| {
-            b.iter(|| {
-                end = end.wrapping_add(1448);
-                let tcp = TcpView { seq_end: end, ack: end.wrapping_sub(32 * 1448), ..TcpView::default() };
-                let segment = Meta { tcp: Some(tcp), ..data() };
-                edge.on_data(black_box(&segment));
-                edge.mark(black_box(&Meta { kind: Kind::PureAck, dir: Dir::Reverse, ..segment }))
-            });
+        c.operation(name, || {
+            end = end.wrapping_add(1448);
+            let tcp = TcpView { seq_end: end, ack: end.wrapping_sub(32 * 1448), ..TcpView::default() };
+            let segment = Meta { tcp: Some(tcp), ..data() };
+            edge.on_data(black_box(&segment));
+            edge.mark(black_box(&Meta { kind: Kind::PureAck, dir: Dir::Reverse, ..segment }))
         });
     };
     let copy = AckMarking::PerMark { map: MarkMap::identity(), rule: CopyRule::WorstOfCovered };
@@ -95,11 +87,9 @@ fn acks(c: &mut Criterion) {
     let by_class = AckMarking::PerClass(ClassMarks::new().with(TrafficClass(0), Dscp::EF));
     pair("ack marking: a segment and its ACK at an edge, by class", by_class);
     let mut host = Covered::new(CopyRule::WorstOfCovered);
-    c.bench_function("ack marking: a segment and its ACK at the host", |b| {
-        b.iter(|| {
-            host.on_data(black_box(Dscp::EF));
-            host.take()
-        });
+    c.operation("ack marking: a segment and its ACK at the host", || {
+        host.on_data(black_box(Dscp::EF));
+        host.take()
     });
 }
 
@@ -109,39 +99,33 @@ fn shaper(limit: u64) -> Shaper<Pkt> {
     Shaper::new(SiteId(0), params).expect("a burst")
 }
 
-fn shapers(c: &mut Criterion) {
+fn shapers(c: &mut Bench) {
     let (mut waits, mut now) = (shaper(1000), Instant::ZERO);
     for _ in 0..100 {
         drop(waits.push(now, PortId(0), Pkt(Box::new(data())), &mut Deaf).on());
     }
-    c.bench_function("shaper: release and hold, 90 packets waiting", |b| {
-        b.iter(|| {
-            now = waits.next_timeout().unwrap_or(now);
-            let (_, pkt) = waits.pop(now).expect("one waits");
-            waits.push(now, PortId(0), black_box(pkt), &mut Deaf).on()
-        });
+    c.operation("shaper: release and hold, 90 packets waiting", || {
+        now = waits.next_timeout().unwrap_or(now);
+        let (_, pkt) = waits.pop(now).expect("one waits");
+        waits.push(now, PortId(0), black_box(pkt), &mut Deaf).on()
     });
     let (mut passes, mut now, mut pkt) = (shaper(1000), Instant::ZERO, Some(Pkt(Box::new(data()))));
-    c.bench_function("shaper: a packet that conforms", |b| {
-        b.iter(|| {
-            now += GAP;
-            pkt = pkt.take().and_then(|pkt| passes.push(now, PortId(0), black_box(pkt), &mut Deaf).on());
-        });
+    c.operation("shaper: a packet that conforms", || {
+        now += GAP;
+        pkt = pkt.take().and_then(|pkt| passes.push(now, PortId(0), black_box(pkt), &mut Deaf).on());
     });
     assert!(pkt.is_some(), "10 Mbit/s through 10 Mbit/s: none is held");
 }
 
-fn conditioners(c: &mut Criterion) {
+fn conditioners(c: &mut Bench) {
     let mut pass = |name: &str, parts: ConditionerParts<Pkt>| {
         let mut edge = Conditioner::new(SiteId(0), parts).expect("no shaper is needed");
         let (mut now, mut pkt, mut flow) = (Instant::ZERO, Some(Pkt(Box::new(data()))), 0);
-        c.bench_function(name, |b| {
-            b.iter(|| {
-                now += GAP;
-                flow = (flow + 7919) % FLOWS;
-                pkt.iter_mut().for_each(|pkt| pkt.meta_mut().flow = FlowId(flow));
-                pkt = pkt.take().and_then(|pkt| edge.push(now, PortId(0), black_box(pkt), &mut Deaf).on());
-            });
+        c.operation(name, || {
+            now += GAP;
+            flow = (flow + 7919) % FLOWS;
+            pkt.iter_mut().for_each(|pkt| pkt.meta_mut().flow = FlowId(flow));
+            pkt = pkt.take().and_then(|pkt| edge.push(now, PortId(0), black_box(pkt), &mut Deaf).on());
         });
         assert!(pkt.is_some() && edge.conserved(), "it marks and drops nothing");
     };
@@ -159,5 +143,6 @@ fn conditioners(c: &mut Criterion) {
     pass("conditioner: multi-field, two rates, three marks", parts);
 }
 
-criterion_group!(edge, classifiers, acks, shapers, conditioners);
-criterion_main!(edge);
+fn main() {
+    run(&[classifiers, acks, shapers, conditioners]);
+}

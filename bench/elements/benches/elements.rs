@@ -1,11 +1,8 @@
 //! What the core elements cost, one operation at a time: `cargo bench -p perhop-bench-elements`.
 
-#![allow(missing_docs, reason = "criterion_group makes a public function")]
-
 use std::hint::black_box;
 
-use criterion::{Criterion, criterion_group, criterion_main};
-use perhop_bench_elements::Pkt;
+use perhop_bench_elements::{Bench, Pkt, run};
 use perhop_core::classify::{Classifier, KindClassifier, Selector};
 use perhop_core::packet::{ClassId, Kind, Meta};
 use perhop_core::queue::{Fifo, Queue};
@@ -42,28 +39,24 @@ fn meta(kind: Kind, len: u64) -> Meta {
     Meta { kind, len: Bytes(len), ..Meta::default() }
 }
 
-fn queues(c: &mut Criterion) {
+fn queues(c: &mut Bench) {
     let mut queue = Fifo::new(SiteId(0), QueueSize::Packets(1000));
     for _ in 0..100 {
         queue.enqueue(Instant::ZERO, Pkt(Box::new(meta(Kind::Data, 1500))), &mut Deaf);
     }
-    c.bench_function("fifo: dequeue and enqueue, 100 packets waiting", |b| {
-        b.iter(|| {
-            let pkt = queue.dequeue(Instant::ZERO, &mut Deaf);
-            pkt.into_iter().for_each(|pkt| queue.enqueue(Instant::ZERO, black_box(pkt), &mut Deaf));
-        });
+    c.operation("fifo: dequeue and enqueue, 100 packets waiting", || {
+        let pkt = queue.dequeue(Instant::ZERO, &mut Deaf);
+        pkt.into_iter().for_each(|pkt| queue.enqueue(Instant::ZERO, black_box(pkt), &mut Deaf));
     });
 }
 
-fn schedulers(c: &mut Criterion) {
+fn schedulers(c: &mut Bench) {
     let heads = Both([meta(Kind::Data, 1500), meta(Kind::PureAck, 28)]);
     let mut pick = |name: &str, scheduler: &mut dyn Scheduler| {
-        c.bench_function(name, |b| {
-            b.iter(|| {
-                if let Select::Serve(class) = scheduler.select(Instant::ZERO, black_box(&heads)) {
-                    scheduler.on_served(Instant::ZERO, class, &heads.0[usize::from(class.0)]);
-                }
-            });
+        c.operation(name, || {
+            if let Select::Serve(class) = scheduler.select(Instant::ZERO, black_box(&heads)) {
+                scheduler.on_served(Instant::ZERO, class, &heads.0[usize::from(class.0)]);
+            }
         });
     };
     pick("strict priority: select and serve, 2 classes waiting", &mut StrictPriority);
@@ -71,13 +64,13 @@ fn schedulers(c: &mut Criterion) {
     pick("paired counter: select and serve, 2 classes waiting", &mut paired);
 }
 
-fn classifiers(c: &mut Criterion) {
+fn classifiers(c: &mut Bench) {
     let classifier = KindClassifier::new([[Selector::PureAck].as_slice(), &[Selector::Data]]);
     let ack = meta(Kind::PureAck, 28);
-    c.bench_function("kind classifier: classify", |b| b.iter(|| classifier.classify(black_box(&ack))));
+    c.operation("kind classifier: classify", || classifier.classify(black_box(&ack)));
 }
 
-fn congestion_control(c: &mut Criterion) {
+fn congestion_control(c: &mut Bench) {
     let mut reno = Reno::new(&perhop_testkit::tcp::RFC);
     let ack = AckSample {
         acked: Bytes(1460),
@@ -87,8 +80,9 @@ fn congestion_control(c: &mut Criterion) {
         srtt: None,
         una: 0,
     };
-    c.bench_function("reno: on_ack", |b| b.iter(|| reno.on_ack(Instant::ZERO, black_box(&ack))));
+    c.operation("reno: on_ack", || reno.on_ack(Instant::ZERO, black_box(&ack)));
 }
 
-criterion_group!(elements, queues, schedulers, classifiers, congestion_control);
-criterion_main!(elements);
+fn main() {
+    run(&[queues, schedulers, classifiers, congestion_control]);
+}

@@ -1,10 +1,8 @@
 //! What a verdict costs, for each meter: `cargo bench -p perhop-bench-elements --bench meters`.
 
-#![allow(missing_docs, reason = "criterion_group makes a public function")]
-
 use std::hint::black_box;
 
-use criterion::{Criterion, criterion_group, criterion_main};
+use perhop_bench_elements::{Bench, run};
 use perhop_core::meter::{
     Meter, MeterBank, SrTcm, SrTcmParams, TokenBucket, TokenBucketParams, TrTcm, TrTcmDiffServ,
     TrTcmDiffServParams, TrTcmParams, Tsw, TswParams,
@@ -28,7 +26,7 @@ fn tr_tcm(color_aware: bool) -> TrTcm {
 }
 
 /// Packets of `flows` in turn, their lengths and colours uneven.
-fn measure(c: &mut Criterion, name: &str, flows: u32, mut meter: impl Meter) {
+fn measure(c: &mut Bench, name: &str, flows: u32, mut meter: impl Meter) {
     let metas: Vec<Meta> = (0..4096u32)
         .map(|number| Meta {
             len: Bytes(40 + u64::from(number.wrapping_mul(2_654_435_761) >> 16) % 1461),
@@ -38,16 +36,14 @@ fn measure(c: &mut Criterion, name: &str, flows: u32, mut meter: impl Meter) {
         })
         .collect();
     let (mut now, mut next) = (Instant::ZERO, 0);
-    c.bench_function(name, |b| {
-        b.iter(|| {
-            now += GAP;
-            next = (next + 1) % metas.len();
-            meter.measure(now, black_box(&metas[next]))
-        });
+    c.operation(name, || {
+        now += GAP;
+        next = (next + 1) % metas.len();
+        meter.measure(now, black_box(&metas[next]))
     });
 }
 
-fn meters(c: &mut Criterion) {
+fn meters(c: &mut Bench) {
     let (cir, cbs) = (rate(200_000_000), CBS);
     let sr_tcm = |color_aware| SrTcm::new(SrTcmParams { cir, cbs, ebs: CBS, color_aware }).expect("sound");
     let token_bucket = TokenBucket::new(TokenBucketParams { cir, cbs }).expect("sound");
@@ -65,5 +61,6 @@ fn meters(c: &mut Criterion) {
     measure(c, "bank of trTCM, 100 flows: measure", 100, MeterBank::new(tr_tcm(true)));
 }
 
-criterion_group!(benches, meters);
-criterion_main!(benches);
+fn main() {
+    run(&[meters]);
+}

@@ -1,10 +1,8 @@
 //! What a decision costs: `select` and `on_served` with four classes that wait.
 
-#![allow(missing_docs, reason = "criterion_group makes a public function")]
-
 use std::hint::black_box;
 
-use criterion::{Criterion, criterion_group, criterion_main};
+use perhop_bench_elements::{Bench, run};
 use perhop_core::framing::Framing;
 use perhop_core::packet::{ClassId, Meta};
 use perhop_core::sched::{
@@ -29,21 +27,19 @@ impl Heads for Four {
     }
 }
 
-fn schedulers(c: &mut Criterion) {
+fn schedulers(c: &mut Bench) {
     let heads = Four([1500, 552, 40, 1500].map(|len| Meta { len: Bytes(len), ..Meta::default() }));
     let mut pick = |name: &str, scheduler: &mut dyn Scheduler| {
         let mut now = Instant::ZERO;
         for (class, meta) in (0..).map(ClassId).zip(&heads.0) {
             scheduler.on_enqueued(now, class, meta);
         }
-        c.bench_function(name, |b| {
-            b.iter(|| {
-                // the packets of a link of 10 Mbit/s
-                now += Span::from_micros(500);
-                if let Select::Serve(class) = scheduler.select(now, black_box(&heads)) {
-                    scheduler.on_served(now, class, &heads.0[usize::from(class.0)]);
-                }
-            });
+        c.operation(name, || {
+            // the packets of a link of 10 Mbit/s
+            now += Span::from_micros(500);
+            if let Select::Serve(class) = scheduler.select(now, black_box(&heads)) {
+                scheduler.on_served(now, class, &heads.0[usize::from(class.0)]);
+            }
         });
     };
     pick("strict priority: select and serve, 4 classes waiting", &mut StrictPriority);
@@ -74,5 +70,6 @@ fn schedulers(c: &mut Criterion) {
     pick("strict priority behind a shaper", &mut shaped);
 }
 
-criterion_group!(elements, schedulers);
-criterion_main!(elements);
+fn main() {
+    run(&[schedulers]);
+}

@@ -1,11 +1,9 @@
 //! What a packet costs at the TCP-friendly marker, allocations and ACKs included:
 //! `cargo bench -p perhop-bench-elements --bench tcp_friendly`.
 
-#![allow(missing_docs, reason = "criterion_group makes a public function")]
-
 use std::hint::black_box;
 
-use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use perhop_bench_elements::{Bench, run, timed};
 use perhop_core::meter::{Meter, TcpFriendly, TcpFriendlyParams};
 use perhop_core::packet::{Dir, FlowId, Kind, Meta, TcpView};
 use perhop_core::time::{Instant, Span};
@@ -36,31 +34,29 @@ fn later(meta: &Meta, sent: u32) -> Meta {
     black_box(Meta { tcp, ..*meta })
 }
 
-fn tcp_friendly(c: &mut Criterion) {
+fn tcp_friendly(c: &mut Bench) {
     for flows in [10, 1000] {
         let (data, acks) = (packets(flows, Dir::Forward), packets(flows, Dir::Reverse));
         let params = TcpFriendlyParams::new(T, flows * PACKETS / 2, Bytes(u64::from(SIZE)));
-        let mut group = c.benchmark_group(format!("tcp-friendly, {flows} flows"));
-        group.throughput(Throughput::Elements(u64::from(flows * PACKETS)));
         for (name, with_acks) in [("data", false), ("data and an ACK for each packet", true)] {
             let mut meter = TcpFriendly::new(params).expect("sound parameters");
             let (mut now, mut sent) = (Instant::ZERO, 0);
-            group.bench_function(name, |b| {
-                b.iter(|| {
-                    for (data, ack) in data.iter().zip(&acks) {
-                        black_box(meter.measure(now, &later(data, sent)));
-                        if with_acks {
-                            meter.observe_reverse(now, &later(ack, sent));
-                        }
+            let mut interval = || {
+                for (data, ack) in data.iter().zip(&acks) {
+                    black_box(meter.measure(now, &later(data, sent)));
+                    if with_acks {
+                        meter.observe_reverse(now, &later(ack, sent));
                     }
-                    now += T;
-                    sent = PACKETS.wrapping_mul(SIZE).wrapping_add(sent);
-                });
-            });
+                }
+                now += T;
+                sent = PACKETS.wrapping_mul(SIZE).wrapping_add(sent);
+            };
+            let name = format!("tcp-friendly, {flows} flows: {name}");
+            c.batch(&name, u64::from(flows * PACKETS), || timed(&mut interval));
         }
-        group.finish();
     }
 }
 
-criterion_group!(benches, tcp_friendly);
-criterion_main!(benches);
+fn main() {
+    run(&[tcp_friendly]);
+}

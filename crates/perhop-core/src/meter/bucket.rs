@@ -139,7 +139,11 @@ impl Credit {
     }
 
     /// Fills it up to `now`.
+    #[inline]
     pub fn refill(&mut self, now: Instant) {
+        if now == self.inflow.taken_at {
+            return;
+        }
         let more = i128::try_from(self.inflow.take(now)).unwrap_or(i128::MAX);
         self.level = self.level.saturating_add(more).min(self.depth);
     }
@@ -153,6 +157,13 @@ impl Credit {
     #[must_use]
     pub fn covers(&self, len: Bytes) -> bool {
         self.level >= tokens(len).min(self.depth)
+    }
+
+    /// Whether it owes nothing: it covers a packet of no length.
+    #[inline]
+    #[must_use]
+    pub const fn is_even(&self) -> bool {
+        self.level >= 0
     }
 
     /// The first nanosecond in which [`Credit::covers`] `len`, but not before the last [`Credit::refill`].

@@ -55,7 +55,7 @@ struct Class {
 }
 
 /// How a class may go; the number of its row.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Way {
     Own = 0,
     Borrows = 1,
@@ -86,9 +86,9 @@ impl Class {
 
     /// How it may go as far as it is concerned; borrowing needs a parent that lends.
     fn way(&self) -> Option<Way> {
-        if !self.ceil.covers(NOTHING) {
+        if !self.ceil.is_even() {
             None
-        } else if self.rate.covers(NOTHING) {
+        } else if self.rate.is_even() {
             Some(Way::Own)
         } else {
             Some(Way::Borrows)
@@ -155,31 +155,24 @@ impl Scheduler for Htb {
     fn select(&mut self, now: Instant, _heads: &dyn Heads) -> Select {
         let Self { parent, classes, turns } = self;
         parent.refill(now);
-        let lends = parent.covers(NOTHING);
-        let mut best: Option<((Way, u8, bool), u16)> = None;
-        let mut first: Option<Instant> = None;
+        let lends = parent.is_even();
+        let mut best: Option<(u16, u16)> = None;
         for (class, id) in classes.iter_mut().zip(0u16..).filter(|(class, _)| class.waits) {
             class.refill(now);
-            match class.way().filter(|way| *way == Way::Own || lends) {
-                Some(way) => {
-                    let turn = turns[way as usize][usize::from(class.priority)].unwrap_or(0);
-                    // those before the one in turn come round after those behind it
-                    let order = (way, class.priority, id < turn);
-                    if best.is_none_or(|(least, _)| order < least) {
-                        best = Some((order, id));
-                    }
-                }
-                None => {
-                    let from = class.goes_from(parent);
-                    first = Some(first.map_or(from, |first| first.min(from)));
+            if let Some(way) = class.way().filter(|way| *way == Way::Own || lends) {
+                let turn = turns[way as usize][usize::from(class.priority)].unwrap_or(0);
+                // those before the one in turn come round after those behind it
+                let order = (way as u16) << 8 | u16::from(class.priority) << 1 | u16::from(id < turn);
+                if best.is_none_or(|(least, _)| order < least) {
+                    best = Some((order, id));
                 }
             }
         }
-        match (best, first) {
-            (Some((_, id)), _) => Select::Serve(ClassId(id)),
-            (None, Some(at)) => Select::NotBefore(at),
-            (None, None) => Select::Idle,
+        if let Some((_, id)) = best {
+            return Select::Serve(ClassId(id));
         }
+        let waiting = classes.iter().filter(|class| class.waits);
+        waiting.map(|class| class.goes_from(parent)).min().map_or(Select::Idle, Select::NotBefore)
     }
 
     fn on_served(&mut self, now: Instant, id: ClassId, served: &Meta) {
