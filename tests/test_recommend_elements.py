@@ -52,7 +52,7 @@ def test_each_candidate_is_a_scenario_of_its_own_without_mistakes(file: Path) ->
 def test_a_queue_has_the_limit_of_the_class_and_thresholds_in_parts_of_it() -> None:
     scenario = Scenario.load(ACCESS)
     levels = _levels("queue", scenario)
-    assert list(levels) == ["as it is", "red", "codel", "pie", "cobalt", "fq"]
+    assert list(levels) == ["as it is", "red", "codel", "pie", "cobalt", "fq", "cake"]
     codel = _class(scenario.override(*levels["codel"]), "gateway-isp", "best-effort")["queue"]
     assert {key: codel[key] for key in ("kind", "limit", "target", "interval")} == {
         "kind": "codel",
@@ -77,11 +77,11 @@ def test_colours_are_tried_where_a_class_has_drop_precedences() -> None:
     _, left_out = elements("queue", Scenario.load(ACCESS))
     assert [one.split(":")[0] for one in left_out] == ["rio", "gred"]
     two = _levels("queue", Scenario.load(ACCESS, AF[1::2]))
-    assert list(two) == ["as it is", "red", "codel", "pie", "cobalt", "fq", "rio"]
+    assert list(two) == ["as it is", "red", "codel", "pie", "cobalt", "fq", "cake", "rio"]
     # gred is what is there
     assert elements("queue", Scenario.load(DIFFSERV))[1] == ()
     three = _levels("queue", Scenario.load(DIFFSERV))
-    assert list(three) == ["as it is", "fifo", "red", "codel", "pie", "cobalt", "fq", "rio"]
+    assert list(three) == ["as it is", "fifo", "red", "codel", "pie", "cobalt", "fq", "cake", "rio"]
 
 
 def test_a_scheduler_has_the_shares_that_are_there() -> None:
@@ -152,7 +152,7 @@ def test_a_candidate_that_is_no_scenario_is_left_out_with_the_reason() -> None:
     small = ("port.gateway-isp.class.af1.queue.limit=1p",)
     factor, left_out = elements("queue", Scenario.load(ACCESS, small))
     assert factor is not None
-    assert [level.name for level in factor.levels] == ["as it is", "codel", "pie", "cobalt", "fq"]
+    assert [level.name for level in factor.levels] == ["as it is", "codel", "pie", "cobalt", "fq", "cake"]
     assert left_out[0].startswith("red: port.gateway-isp.class.af1.queue")
 
 
@@ -183,7 +183,7 @@ def test_recommend_crosses_them_with_the_markings(cli: Cli, tmp_path: Path) -> N
     assert "not tried: queue rio: no class with a limit takes two drop precedences" in done.err
     assert "--try meter: there is nothing to try, so that it stays as it is" in done.err
     told = done.json()
-    assert told["treatments"] == 60
+    assert told["treatments"] == 70
     assert told["in_use"] == "acks=best-effort queue=as it is"
     assert told["said"][0].startswith("Not settled after ")
     assert "queue=red" in told["said"][0]

@@ -24,7 +24,7 @@ Made = dict[str, tuple[str, ...]]
 Thresholds = tuple[int, int, float]
 """The limit over `min_th`, the limit over `max_th`, and `max_p`."""
 
-OF_TODAY = ("codel", "pie", "cobalt", "fq")
+OF_TODAY = ("codel", "pie", "cobalt", "fq", "cake")
 """Queues that are tried with the settings that they have by default."""
 
 OF_SCHEDULERS = frozenset(
