@@ -118,16 +118,21 @@ impl Made {
     }
 
     fn port(&mut self, at: &str, to: &str) {
+        let ends = match self.numbers.once_in(3) {
+            true => format!("between = [\"{at}\", \"{to}\"]"),
+            false => format!("at = \"{at}\"\nto = \"{to}\""),
+        };
+        // its quanta and overheads have lengths of their own
+        if !self.scales && self.numbers.once_in(5) {
+            let queue = self.cake(&format!(", rate = \"{}bit/s\"", self.core_rate / 4 * 3));
+            return self.put(&format!("[[port]]\n{ends}\n[[port.class]]\nname = \"all\"\nqueue = {queue}"));
+        }
         let kind =
             *self.numbers.pick(&["strict-priority", "wrr", "drr", "wfq", "cbq", "htb", "paired-counter"]);
         let more = match kind {
             "paired-counter" => ", data = \"rest\", share = 0.5".to_owned(),
             "htb" => format!(", burst = {}", self.size(2_000)),
             _ => String::new(),
-        };
-        let ends = match self.numbers.once_in(3) {
-            true => format!("between = [\"{at}\", \"{to}\"]"),
-            false => format!("at = \"{at}\"\nto = \"{to}\""),
         };
         self.put(&format!("[[port]]\n{ends}\nscheduler = {{ kind = \"{kind}\"{more} }}"));
         if self.numbers.once_in(3) {
@@ -193,22 +198,22 @@ impl Made {
                 format!("{{ kind = \"pie\", limit = {}, {quick}{more} }}", self.size(60_000))
             }
             5 => format!("{{ kind = \"docsis-pie\", limit = {}, target = \"2ms\" }}", self.size(20_000)),
-            6 => {
-                let tins = self.numbers.pick(&["besteffort", "diffserv3", "diffserv4", "diffserv8"]);
-                let isolation = self.numbers.pick(&["flows", "hosts", "dual-srchost", "triple-isolate"]);
-                let more = self.numbers.pick(&[
-                    "",
-                    ", ack_filter = \"aggressive\"",
-                    ", overhead = \"38B\", mpu = \"84B\"",
-                ]);
-                let limit = self.size(60_000);
-                format!(
-                    "{{ kind = \"cake\", limit = {limit}, tins = \"{tins}\", isolation = \"{isolation}\", rtt = \"20ms\"{more} }}"
-                )
-            }
+            6 if !self.scales => self.cake(""),
             7 => format!("{{ kind = \"rio\", {common}, green = {high}, red = {low} }}"),
             _ => format!("{{ kind = \"gred\", {common}, green = {high}, yellow = {middle}, red = {low} }}"),
         }
+    }
+
+    /// The queue CAKE, whose only class it is if `rate` gives it a shaper.
+    fn cake(&mut self, rate: &str) -> String {
+        let tins = self.numbers.pick(&["besteffort", "diffserv3", "diffserv4", "diffserv8"]);
+        let isolation = self.numbers.pick(&["flows", "hosts", "dual-srchost", "triple-isolate"]);
+        let more =
+            self.numbers.pick(&["", ", ack_filter = \"aggressive\"", ", overhead = \"38B\", mpu = \"84B\""]);
+        let limit = self.size(60_000);
+        format!(
+            "{{ kind = \"cake\", limit = {limit}, tins = \"{tins}\", isolation = \"{isolation}\", rtt = \"20ms\"{more}{rate} }}"
+        )
     }
 
     fn conditioner(&mut self, form: Form) {

@@ -60,9 +60,11 @@ fn waits(results: &Results) -> BTreeMap<SiteId, (u128, u128)> {
     for record in &results.trace.packets {
         match record.event {
             PacketEvent::Enqueued => waiting.entry(record.site).or_default().push_back(record.time),
-            PacketEvent::Dropped(DropReason::Overflow) if !accepts_all(record.site) => {}
-            // one that is dropped for its wait has waited; others are dropped when they come
-            PacketEvent::Sent | PacketEvent::Dropped(DropReason::Sojourn | DropReason::Overflow) => {
+            // one that is dropped for its wait, or for a later ACK, has waited; others are dropped when they come
+            PacketEvent::Dropped(why)
+                if !matches!(why, DropReason::Sojourn | DropReason::AckFilter)
+                    && !accepts_all(record.site) => {}
+            PacketEvent::Sent | PacketEvent::Dropped(_) => {
                 let since = waiting.get_mut(&record.site).and_then(VecDeque::pop_front);
                 let since = since.expect("what leaves has waited");
                 sums.entry(record.site).or_default().1 += ns(since, record.time);
