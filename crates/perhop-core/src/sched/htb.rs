@@ -3,7 +3,8 @@
 //! Source: `tc-htb(8)` and `sch_htb.c` of Linux 6 (Devera 2002), whose order of classes this is.
 //! Different (decision 0110): one level of classes under one parent; tokens are counted exactly, where Linux rounds the time of a
 //! packet to a nanosecond; the rates of all classes together are the parent's at most, so that no debt grows.
-//! Units: bytes, bit/s. Cost: a scan of the classes, and two multiplications for each that waits.
+//! Units: bytes, bit/s. Cost: a scan of the classes, and two multiplications for each that waits; where none may go,
+//! three divisions for each.
 
 use super::{Heads, Scheduler, Select};
 use crate::meter::bucket::Credit;
