@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from perhop.papers import kernel
-from perhop.papers.of_folder import own_study
-from perhop.papers.readings import judged_under, load_readings
+from perhop.papers.folder import own_study
+from perhop.papers.readings import judged_under
 from perhop.report.answer_study import size
 
 PAPERS = Path(__file__).resolve().parents[1] / "papers"
@@ -78,10 +78,9 @@ def matrix(key: str) -> Rows:
 
 def readings(key: str) -> Rows:
     """Count the readings of a study that each of its claims is judged under, as its pack has them."""
-    pack = own_study(key).plan(quick=True).pack
-    listed, rows = load_readings(pack), dict[tuple[str, str], list[str]]()
-    for claim in pack.claims:
-        found = judged_under(listed, [one.id for one in listed if claim.id in one.claims])
+    study, rows = own_study(key), dict[tuple[str, str], list[str]]()
+    for claim in study.claims:
+        found = judged_under(study.readings, [one.id for one in study.readings if claim.id in one.claims])
         if found:
             told = f"{found['readings']} of {found['of']}", ", ".join(found["without"]) or "–"
             rows.setdefault(told, []).append(claim.id)

@@ -19,8 +19,8 @@ from perhop import Scenario, StoredRun
 from perhop.cli.exit import ExitCode
 from perhop.cli.parser import COMMANDS
 from perhop.cli.reproduce import PAPERS
-from perhop.papers.of_folder import own_study
-from perhop.papers.plan import Plan
+from perhop.papers.folder import own_study
+from perhop.papers.plan import Plan, plan_of
 from perhop.units import bit_rate, duration
 
 
@@ -171,7 +171,7 @@ def test_runs_of_a_study_are_warned_of_what_it_asks_and_nothing_else() -> None:
         # replications differ in nothing that is warned of
         scenarios = {
             (source, name, tuple(change for change in changes if not change.startswith("run.")))
-            for source, name, changes in runs_of(own_study(paper).plan(quick=False))
+            for source, name, changes in runs_of(plan_of(own_study(paper)))
         }
         warned = {
             warning["path"]

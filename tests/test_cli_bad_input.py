@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
 from conftest import Cli
 from perhop.cli.exit import ExitCode
-from perhop.papers.pack import Pack
+from perhop.papers.folder import own_folder
 
 # what is replaced in the valid scenario, by what, and a word of the message
 MISTAKES = {
@@ -201,12 +202,9 @@ def test_commands_that_cannot_be(cli: Cli, arguments: tuple[str, ...]) -> None:
 
 
 def test_a_study_with_a_damaged_file_is_told_which(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = Pack.scenario
-
-    def damaged(pack: Pack, name: str) -> bytes:
-        return b"[[parameter]\n" if name == "calibration.toml" else whole(pack, name)
-
-    monkeypatch.setattr(Pack, "scenario", damaged)
+    shutil.copytree(own_folder("feroz"), "own/feroz")
+    Path("own/feroz/calibration.toml").write_text("[[parameter]\n")
+    monkeypatch.setattr("perhop.papers.folder.OWN", Path("own"))
     done = cli("reproduce", "feroz", "--calibrate")
     assert done.code == ExitCode.INVALID
     assert re.match(

@@ -15,9 +15,9 @@ import pytest
 from perhop import ScenarioError
 from perhop.experiment.definition import read
 from perhop.papers.error import PackError
+from perhop.papers.folder import own_folder, own_study
 from perhop.papers.kernel import arms
-from perhop.papers.of_folder import own_study
-from perhop.papers.pack import pack_dir
+from perhop.papers.plan import plan_of
 from test_experiment_file import FILE, QUEUES, STARTERS
 
 VALUES: tuple[Any, ...] = (
@@ -140,15 +140,15 @@ STUDIES = ("kalampoukas", "feroz", "laatu", "papagiannaki")
 def hold(key: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, *, quick: bool) -> None:
     """Hold files of a study to the rule: it is planned, or an error of packs or scenarios says why."""
     folder = tmp_path / key
-    shutil.copytree(pack_dir(key), folder)
-    monkeypatch.setattr("perhop.papers.pack.ROOTS", (tmp_path,))
+    shutil.copytree(own_folder(key), folder)
+    monkeypatch.setattr("perhop.papers.folder.OWN", tmp_path)
     files = {name: (folder / name).read_text() for name in FILES if (folder / name).exists()}
     every = [(name, *done) for name, text in files.items() for done in changes(text)]
     crashed = []
     for name, *done in random.Random(number).sample(every, number):
         (folder / name).write_text(mutant(files[name], *done))
         try:
-            arms(own_study(key)) if name == "kernel.toml" else own_study(key).plan(quick=quick)
+            arms(own_study(key)) if name == "kernel.toml" else plan_of(own_study(key), quick=quick)
         except (PackError, ScenarioError):
             pass
         except Exception as error:

@@ -87,7 +87,7 @@ def test_no_more_runs_are_drawn_than_there_are_and_others_each_time(recorded: Cl
 
 def test_a_seed_draws_the_same_runs_and_none_twice(recorded: Cli) -> None:
     plan = Tiny().plan(False)
-    record = on_record.read(plan.pack)
+    record = on_record.read(plan.study)
     assert record is not None
 
     def drawn(number: int, seed: int) -> list[tuple[str, str]]:
@@ -104,7 +104,7 @@ def test_a_seed_draws_the_same_runs_and_none_twice(recorded: Cli) -> None:
 
 def test_a_run_is_made_again_by_the_command_that_is_told(recorded: Cli) -> None:
     plan = Tiny().plan(False)
-    record = on_record.read(plan.pack)
+    record = on_record.read(plan.study)
     assert record is not None
     one = draw(plan, record, 1, 1)[0]
     settings = f"-s run.duration={one.line['treatment'].removeprefix('time=')}"
@@ -146,7 +146,7 @@ def test_a_seed_that_differs_is_told(recorded: Cli) -> None:
 
 def test_a_run_that_fails_differs(recorded: Cli) -> None:
     plan = Tiny().plan(False)
-    record = on_record.read(plan.pack)
+    record = on_record.read(plan.study)
     assert record is not None
     (campaign,) = plan.fitted
     wrong = replace(campaign, responses=(Response.parse("bytes", "sum(flows.no_such_column)"),))

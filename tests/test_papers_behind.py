@@ -11,9 +11,10 @@ import pytest
 from perhop import Scenario
 from perhop.experiment.campaign import plan as planned
 from perhop.papers.behind import runs_behind
-from perhop.papers.of_folder import own_study
+from perhop.papers.folder import own_study
+from perhop.papers.plan import plan_of
 
-PLAN = own_study("papagiannaki").plan(False)
+PLAN = plan_of(own_study("papagiannaki"))
 BEHIND = runs_behind(PLAN)
 ROOT = Path(__file__).parents[1]
 

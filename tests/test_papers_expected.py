@@ -21,15 +21,15 @@ from perhop.judge.measured import Measurements
 from perhop.models import two_way
 from perhop.models.two_way_setup import Setup
 from perhop.papers.behind import runs_behind
-from perhop.papers.folder import load
+from perhop.papers.folder import load, own_folder, own_study
 from perhop.papers.folder_page import figure_of
-from perhop.papers.of_folder import own_study
-from perhop.papers.pack import load_pack, pack_dir
+from perhop.papers.plan import plan_of
+from perhop.papers.reduce import reduce
 from perhop.papers.reproduce import run_campaigns
 
 
 def test_the_quick_reproduction_is_the_one_on_record(reproduction: Reproduced) -> None:
-    expected = json.loads(load_pack("kalampoukas").scenario("expected/quick.json"))
+    expected = json.loads((own_folder("kalampoukas") / "expected/quick.json").read_bytes())
     found = reproduction.done.json()
     for part in ("command", "results_version", "runs", "treatments"):
         assert found[part] == expected[part]
@@ -39,8 +39,8 @@ def test_the_quick_reproduction_is_the_one_on_record(reproduction: Reproduced) -
 
 @pytest.mark.parametrize("key", PAPERS)
 def test_what_is_on_record_of_a_quick_reproduction_is_of_its_runs(key: str) -> None:
-    expected = json.loads(load_pack(key).scenario("expected/quick.json"))
-    plan = own_study(key).plan(quick=True)
+    expected = json.loads((own_folder(key) / "expected/quick.json").read_bytes())
+    plan = plan_of(own_study(key), quick=True)
     assert {name: expected[name] for name in ("runs", "treatments")} == runs_behind(plan)
     assert expected["results_version"] == RESULTS_VERSION
 
@@ -84,16 +84,14 @@ def test_nothing_is_lost_and_theorem_2_holds(reproduction: Reproduced, tmp_path:
     """Told on the page alone; the runs are in the store, and are not made again."""
     shutil.copytree(reproduction.folder.parent / "kalampoukas.runs", tmp_path / "store")
     study = own_study("kalampoukas")
-    plan = replace(study.plan(quick=True), drawn=())
+    plan = replace(plan_of(study, quick=True), drawn=())
     frames = run_campaigns("kalampoukas", plan.campaigns, tmp_path / "store", 2)
-    found = study.reduce(
-        plan, plan.results(frames, ()), "perhop reproduce kalampoukas --quick", RESULTS_VERSION
-    )
+    found = reduce(plan, plan.results(frames, ()), "perhop reproduce kalampoukas --quick", RESULTS_VERSION)
     assert found.warnings == []
 
 
 def test_the_threshold_curve_follows_the_bounded_form(tmp_path: Path) -> None:
-    folder = load(pack_dir("kalampoukas"), "kalampoukas")
+    folder = load(own_folder("kalampoukas"), "kalampoukas")
     about = folder.of("beyond/threshold.toml")
     (scalars,) = run_campaigns("threshold", [about.campaign], tmp_path / "store", 2)
     (figure,) = (one for one in folder.file.figure if one.campaign == about.name)

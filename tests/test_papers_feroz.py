@@ -20,22 +20,23 @@ from perhop import Scenario
 from perhop.experiment.definition import Campaign
 from perhop.judge.verdict import MIN_REPLICATIONS
 from perhop.papers.behind import runs_behind
-from perhop.papers.folder import load
-from perhop.papers.folder_page import Reproduced
+from perhop.papers.campaigns import changed, short
+from perhop.papers.folder import load, own_folder
+from perhop.papers.folder_page import page_of
 from perhop.papers.form import StudyError
-from perhop.papers.of_folder import study_of
-from perhop.papers.pack import pack_dir
-from perhop.papers.plan import Plan, changed, short
-from perhop.papers.study_folder import SHORTER
+from perhop.papers.outcome import Outcome
+from perhop.papers.plan import Plan, plan_of
+from perhop.papers.reduce import reduce
+from perhop.papers.study import SHORTER
 from perhop.run.run import Result
 from test_papers_feroz_measures import trace_of
 from test_report import check_page
 
-FOLDER = pack_dir("feroz")
+FOLDER = own_folder("feroz")
 OWN = load(FOLDER, "feroz")
-STUDY: Any = study_of(OWN)
+STUDY = OWN
 STUDY_PY: Any = OWN.code
-PLAN: Plan = STUDY.plan(quick=False)
+PLAN: Plan = plan_of(STUDY, quick=False)
 
 
 def often(plan: Plan, names: Collection[str]) -> Plan:
@@ -125,7 +126,7 @@ def drawn() -> Result:
     return replace(made(), trace={"packets": pl.DataFrame(trace)})
 
 
-def reproduce(numbers_of: NumbersOf = as_claimed, spread: int = 0, plan: Plan = BARE) -> Reproduced:
+def reproduce(numbers_of: NumbersOf = as_claimed, spread: int = 0, plan: Plan = BARE) -> Outcome:
     """Reduce runs of a plan, as a rule of the full one without sweeps."""
     names = [""] * len(plan.fitted) + [reading.id for reading, own in plan.read for _ in own]
     names += [""] * len(plan.beyond)
@@ -133,17 +134,17 @@ def reproduce(numbers_of: NumbersOf = as_claimed, spread: int = 0, plan: Plan = 
         measured(one, numbers_of, name, spread) for one, name in zip(plan.campaigns, names, strict=True)
     ]
     results = plan.results(frames, [drawn() for _ in plan.drawn])
-    outcome: Reproduced = STUDY.reduce(plan, results, "perhop reproduce feroz", 1)
+    outcome: Outcome = reduce(plan, results, "perhop reproduce feroz", 1)
     return outcome
 
 
 @cache
-def claimed() -> Reproduced:
+def claimed() -> Outcome:
     """Reduce runs that do what the paper says, once for all tests that only read what comes of it."""
     return reproduce()
 
 
-def rows_of(found: Reproduced) -> dict[tuple[str, str, str], dict[str, Any]]:
+def rows_of(found: Outcome) -> dict[tuple[str, str, str], dict[str, Any]]:
     return {(row["table"], row["id"], row["quantity"]): row for row in found.document["rows"]}
 
 
@@ -202,7 +203,7 @@ def test_a_study_without_a_finished_transfer_has_a_row_without_a_number() -> Non
     assert none == {"mean": None, "ci95": None, "n": 0}
     assert rows["extra", "Short transfers, no marker", "unfinished"]["simulated"]["mean"] == 2.0
     found.document.update(runs_behind(BARE))
-    assert "completion mean" in STUDY.page(BARE, found)
+    assert "completion mean" in page_of(STUDY, found)
 
 
 def test_lost_in_packets_are_said() -> None:
@@ -219,7 +220,7 @@ def test_lost_in_packets_are_said() -> None:
 
 
 @cache
-def full() -> Reproduced:
+def full() -> Outcome:
     """Reduce runs of the full plan, sweeps too; at a swept value all runs are alike."""
     places = {str(value): place for place, value in enumerate(FIT.parameters["depth"].levels)}
     places |= {"coupled": 0, "decoupled": 1, "shared": 2}
@@ -239,11 +240,11 @@ def test_sweeps_are_put_to_their_values() -> None:
     swept = full().beyond["1 averaging"]
     values = ("coupled", "decoupled", "shared")
     assert [swept.mean("timeouts", averaging=one, marker="none") for one in values] == [0.0, 10.0, 20.0]
-    assert [one.id for one in PLAN.beyond] == [
+    assert [one.name for one in PLAN.beyond] == [
         *(f"1 {name}" for name in FIT.parameters),
         *(f"6 {name}" for name in ("averaging", "depth", "beyond_tokens", "carry")),
     ]
-    depth = next(one.campaign for one in PLAN.beyond if one.id == "6 depth")
+    depth = next(one.campaign for one in PLAN.beyond if one.name == "6 depth")
     assert {one.levels[2:] for one in depth.design.treatments} == {
         (marker, tokens) for tokens in ("15", "30", "45") for marker in ("tcp-friendly", "token-bucket")
     }
@@ -272,7 +273,7 @@ def test_findings_come_from_the_runs() -> None:
 
 def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     place = tmp_path / "report.html"
-    place.write_text(STUDY.page(PLAN, full()), encoding="utf-8")
+    place.write_text(page_of(STUDY, full()), encoding="utf-8")
     check_page(place)
     text = unescape(place.read_text())
     assert all(claim.statement in text for claim in OWN.claims)
@@ -281,10 +282,10 @@ def test_the_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert f'id="{part}' in text, part
     assert "--trace packets -o out/feroz-token-bucket" in text
     undraw(monkeypatch)
-    quick = STUDY.plan(quick=True)
+    quick = plan_of(STUDY, quick=True)
     found = reproduce(plan=quick)
     found.document.update(runs_behind(quick))
-    place.write_text(STUDY.page(quick, found))
+    place.write_text(page_of(STUDY, found))
     check_page(place)
     assert 'id="figure-8' not in place.read_text()
 
@@ -406,11 +407,11 @@ def test_runs_are_shorter_under_readings_where_the_study_says_so() -> None:
     first, *others = (reading for reading, _ in PLAN.read)
     assert (first.id, first.claims) == (SHORTER, ("F3", "F6", "F7", "F9"))
     assert [one.id for one in others] == [one.id for one in OWN.readings]
-    assert SHORTER not in {reading.id for reading, _ in STUDY.plan(quick=True).read}
+    assert SHORTER not in {reading.id for reading, _ in plan_of(STUDY, quick=True).read}
 
 
 def test_a_quick_plan_keeps_every_claim() -> None:
-    quick = STUDY.plan(quick=True)
+    quick = plan_of(STUDY, quick=True)
     figures = {
         each.levels[one.design.names.index("figure")]
         for one in quick.fitted
@@ -420,7 +421,7 @@ def test_a_quick_plan_keeps_every_claim() -> None:
     assert quick.beyond == ()
     assert "2: runs with run.duration=20s, run.interval=20s" in quick.left_out
     assert len(quick.campaigns) < len(PLAN.campaigns)
-    assert quick.unjudged == {"F2", "F3", "F6", "F7", "F8", "F9", "F11", "F12"}
+    assert {*quick.unjudged} == {"F2", "F3", "F6", "F7", "F8", "F9", "F11", "F12"}
     read = [one for _, own in quick.read for one in own]
     assert {one.design.replications for one in read} == {MIN_REPLICATIONS}
     assert {each.levels[1] for one in read for each in one.design.treatments} == {"1", "4", "5"}

@@ -19,12 +19,12 @@ from perhop.papers.fit import BASE, read_record
 from perhop.papers.folder import load
 from test_papers_feroz import FIRST, FIT, FOLDER, OWN, PRINTED, STUDY_PY
 
-SECOND, PACK, SEARCH = STUDY_PY.SECOND, STUDY_PY.PACK, STUDY_PY.SEARCH
+SECOND, SEARCH = STUDY_PY.SECOND, STUDY_PY.SEARCH
 
 
 def test_the_record_of_the_calibration_is_of_these_parameters() -> None:
     """The scenario files hold what the recorded search ended with, and it searched what the file says."""
-    record = read_record(PACK)
+    record = read_record(OWN.folder)
     fits, parameters = record["fits"], FIT.parameters
     assert fits[BASE]["chosen"] == FIT.chosen
     second = next(one for one in OWN.readings if one.id == SECOND)

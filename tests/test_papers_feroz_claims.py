@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from perhop.papers.behind import runs_behind
-from perhop.papers.folder_page import Reproduced
-from perhop.papers.study_folder import SHORTER
+from perhop.papers.folder_page import page_of
+from perhop.papers.outcome import Outcome
+from perhop.papers.plan import plan_of
+from perhop.papers.study import SHORTER
 from test_papers_feroz import (
     OWN,
     PLAN,
@@ -33,7 +35,7 @@ def verdicts_of(document: dict[str, Any]) -> dict[str, str]:
     return {claim["id"]: claim["verdict"] for claim in document["claims"]}
 
 
-def verdicts(found: Reproduced) -> dict[str, str]:
+def verdicts(found: Outcome) -> dict[str, str]:
     return verdicts_of(found.document)
 
 
@@ -161,7 +163,7 @@ def test_every_claim_is_data() -> None:
 
 
 def test_a_shortened_run_is_not_judged() -> None:
-    quick = STUDY.plan(quick=True)
+    quick = plan_of(STUDY, quick=True)
     found = reproduce(plan=quick)
     judged = {"F1", "F4", "F5", "F10"}
     assert {id_ for id_, verdict in verdicts(found).items() if verdict == "supported"} == judged
@@ -197,7 +199,7 @@ def test_the_readings_of_a_claim_are_counted() -> None:
         assert one == own
     assert under["F3"]["without"] == ["SACK"]
     found.document.update(runs_behind(plan))
-    page = unescape(STUDY.page(plan, found))
+    page = unescape(page_of(STUDY, found))
     assert f"under {under['F3']['readings']} of {len(singles)} readings, without SACK" in page
 
 

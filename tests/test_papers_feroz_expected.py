@@ -13,12 +13,12 @@ import pytest
 
 from conftest import Cli
 from perhop.cli.exit import ExitCode
-from perhop.papers.pack import load_pack
+from perhop.papers.folder import own_folder
 
 
 @pytest.mark.long
 def test_the_quick_reproduction_is_the_one_on_record(process: Cli) -> None:
-    expected = json.loads(load_pack("feroz").scenario("expected/quick.json"))
+    expected = json.loads((own_folder("feroz") / "expected/quick.json").read_bytes())
     done = process("reproduce", "feroz", "--quick", "--json", "-o", "out/feroz")
     assert done.code == ExitCode.DONE, done.err
     found = done.json()

@@ -14,10 +14,10 @@ import pytest
 from conftest import made
 from perhop import Scenario
 from perhop.experiment.definition import Campaign
-from perhop.papers.pack import pack_dir
+from perhop.papers.folder import own_folder
 from perhop.run.run import Result
 
-FOLDER = pack_dir("feroz")
+FOLDER = own_folder("feroz")
 
 
 def measures() -> Any:

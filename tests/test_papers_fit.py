@@ -13,13 +13,12 @@ import pytest
 from perhop.papers.cell_fit import CellFit
 from perhop.papers.error import PackError
 from perhop.papers.fit import BASE, Fit, Parameter, fit_section
-from perhop.papers.folder import load
-from perhop.papers.pack import pack_dir
+from perhop.papers.folder import load, own_folder
 from perhop.papers.readings import Reading
 from perhop.papers.refit import voting
 from perhop.report.study import Table
 
-STUDY = load(pack_dir("papagiannaki"), "papagiannaki")
+STUDY = load(own_folder("papagiannaki"), "papagiannaki")
 OWN = {"other": Parameter({"3 kB": ["a=3kB"]}, "3 kB")}
 FIT = CellFit(
     parameters={
@@ -106,8 +105,8 @@ def test_only_readings_that_fit_vote_each_at_its_own_point(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("text", "instead", "told"),
     [
-        ("seeds = 5", "seed = 5", "has no 'search.seeds'"),
-        ("[search.error]", "[search.errors]", "has no 'search.error'"),
+        ("seeds = 5", "seed = 5", "search: has no 'seeds'"),
+        ("[search.error]", "[search.errors]", "search: has no 'error'"),
         ('"bpp", ', '"bpx", ', "search: 'there is no treatment bpx'"),
         ("premium = 0.015", "best_effort = 0.015", "search: 'nothing is printed of best_effort'"),
     ],
@@ -126,7 +125,7 @@ def test_a_calibration_that_does_not_fit_is_refused(
 
 def test_a_fit_needs_a_factorial(tmp_path: Path) -> None:
     folder = tmp_path / "laatu"
-    shutil.copytree(pack_dir("laatu"), folder)
+    shutil.copytree(own_folder("laatu"), folder)
     (folder / "calibration.toml").write_bytes((STUDY.folder / "calibration.toml").read_bytes())
     text = (folder / "study.toml").read_text()
     (folder / "study.toml").write_text(

@@ -14,12 +14,11 @@ from conftest import Cli
 from perhop.cli.exit import ExitCode
 from perhop.papers import form
 from perhop.papers.error import PackError
-from perhop.papers.folder import check, load
+from perhop.papers.folder import check, find_study, load
 from perhop.papers.form import StudyError
-from perhop.papers.of_folder import find_study
 from perhop.papers.plan import NO_READINGS
 from perhop.papers.reproduce import Form, reproduce
-from perhop.papers.study_folder import StudyFolder
+from perhop.papers.study import Study
 
 
 @pytest.fixture
@@ -288,7 +287,7 @@ def test_code_of_a_study_adds_predicates_sections_and_findings(cli: Cli, mine: P
 def test_a_study_is_found_by_its_folder_or_its_name(cli: Cli, mine: Path) -> None:
     found = find_study("mine")
     assert found is not None
-    assert (found.key, found.called, found.title) == ("mine", "mine", "A share of a slow link")
+    assert (found.key, found.called, found.file.title) == ("mine", "mine", "A share of a slow link")
     assert find_study(str(mine / "study.toml")).called == "mine"  # type: ignore[union-attr]
     laatu = find_study("laatu")
     assert laatu is not None
@@ -340,7 +339,7 @@ def test_the_schema_knows_every_key() -> None:
 
 
 def test_a_study_with_mistakes_is_none(mine: Path) -> None:
-    assert isinstance(load(mine), StudyFolder)
+    assert isinstance(load(mine), Study)
     shutil.rmtree(mine / "published")
     with pytest.raises(StudyError, match=r"table1\.csv: No such file"):
         load(mine)

@@ -18,19 +18,20 @@ from conftest import made
 from perhop import Result, ScenarioError
 from perhop.judge.measured import Measurements
 from perhop.models.two_way_setup import Setup
-from perhop.papers.folder import load
-from perhop.papers.folder_page import Reproduced, figure_of
+from perhop.papers.folder import load, own_folder
+from perhop.papers.folder_page import figure_of
 from perhop.papers.form import StudyError
-from perhop.papers.of_folder import study_of
-from perhop.papers.pack import pack_dir
-from perhop.papers.study_folder import StudyFolder
+from perhop.papers.outcome import Outcome
+from perhop.papers.plan import plan_of
+from perhop.papers.reduce import reduce
+from perhop.papers.study import Study
 from perhop.scenario.scenario import Description, Scenario
 
-PACK = pack_dir("kalampoukas")
+PACK = own_folder("kalampoukas")
 FOLDER = load(PACK, "kalampoukas")
-STUDY, CODE = study_of(FOLDER), FOLDER.code
-PLAN = STUDY.plan(quick=True)
-FULL = STUDY.plan(quick=False)
+STUDY, CODE = FOLDER, FOLDER.code
+PLAN = plan_of(STUDY, quick=True)
+FULL = plan_of(STUDY, quick=False)
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Figure:
     setup: Setup
 
 
-def figures_of(study: StudyFolder) -> dict[str, Figure]:
+def figures_of(study: Study) -> dict[str, Figure]:
     campaign = study.about[0].campaign
     found = {}
     for one in campaign.design.treatments:
@@ -117,15 +118,15 @@ def frame(found: Runs) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
-def reduced(base: Runs, under: Mapping[str, Runs] | None = None) -> Reproduced:
+def reduced(base: Runs, under: Mapping[str, Runs] | None = None) -> Outcome:
     """Reduce runs, under each reading the same unless others are given."""
     measured = [base, *((under or {}).get(reading.id, base) for reading, _ in PLAN.read)]
     drawn = [result(figure) for figure in FIGURES.values()]
     results = PLAN.results([frame(one) for one in measured], drawn)
-    return STUDY.reduce(PLAN, results, "perhop reproduce kalampoukas", 1)
+    return reduce(PLAN, results, "perhop reproduce kalampoukas", 1)
 
 
-def reproduce(efficiencies: Callable[[Figure], Efficiencies], spread: float = 0.0) -> Reproduced:
+def reproduce(efficiencies: Callable[[Figure], Efficiencies], spread: float = 0.0) -> Outcome:
     """Reduce ten runs per figure around given efficiencies."""
     return reduced(runs(efficiencies, spread))
 
@@ -139,12 +140,12 @@ def bounded(figure: Figure) -> Efficiencies:
 
 
 @cache
-def at_the_form() -> Reproduced:
+def at_the_form() -> Outcome:
     """Reduce runs that give the bounded form, once for all tests that only read what comes of it."""
     return reproduce(bounded)
 
 
-def verdicts(found: Reproduced) -> dict[str, str]:
+def verdicts(found: Outcome) -> dict[str, str]:
     return {claim["id"]: claim["verdict"] for claim in found.document["claims"]}
 
 
@@ -358,7 +359,7 @@ def swept(
     id_: str, efficiencies: Callable[[Setup, Mapping[str, str]], Efficiencies], scheme: str
 ) -> dict[str, str]:
     """Put given efficiencies on a sweep; return what is said of each form in the caption of a scheme."""
-    (sweep,) = (sweep for sweep in FULL.beyond if sweep.id == f"beyond/{id_}.toml")
+    (sweep,) = (sweep for sweep in FULL.beyond if sweep.name == f"beyond/{id_}.toml")
     design, rows = sweep.campaign.design, []
     for treatment in design.treatments:
         levels = dict(zip(design.names, treatment.levels, strict=True))
@@ -369,8 +370,8 @@ def swept(
             for name, value in each.items()
         ]
     # the order of the table is not that of the grid
-    measured = {sweep.id: Measurements(pl.DataFrame(rows[::-1]))}
-    (figure,) = (one for one in FOLDER.file.figure if one.campaign == sweep.id)
+    measured = {sweep.name: Measurements(pl.DataFrame(rows[::-1]))}
+    (figure,) = (one for one in FOLDER.file.figure if one.campaign == sweep.name)
     drawn = figure_of(FOLDER, figure, measured)[scheme]
     return dict(one.split(": ", 1) for one in drawn.distances().removesuffix(".").split("; ") if ": " in one)
 
@@ -679,7 +680,7 @@ _FIELDS = {"asymmetry": "fast_rate"}
 
 
 def test_sweeps_vary_what_they_are_about() -> None:
-    sweeps = {Path(sweep.id).stem: sweep.campaign for sweep in FULL.beyond}
+    sweeps = {Path(sweep.name).stem: sweep.campaign for sweep in FULL.beyond}
     assert {id_: len(one.design.treatments) for id_, one in sweeps.items()} == {
         "map": 320,
         "threshold": 11,

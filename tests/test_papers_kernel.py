@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import pytest
@@ -14,15 +13,15 @@ from conftest import Cli
 from perhop.cli.reproduce import PAPERS
 from perhop.experiment import ledger
 from perhop.papers import kernel
+from perhop.papers.campaigns import short
 from perhop.papers.error import PackError
-from perhop.papers.of_folder import own_study
-from perhop.papers.pack import Pack, pack_dir
-from perhop.papers.plan import short
+from perhop.papers.folder import own_folder, own_study
+from perhop.papers.form import StudyError
 from perhop.papers.reproduce import run_campaigns
 from perhop.run import machine
 from perhop.run.live import Host, Live, Quantiles
 
-PREPARED = [key for key in PAPERS if (pack_dir(key) / kernel.FILE).is_file()]
+PREPARED = [key for key in PAPERS if (own_folder(key) / kernel.FILE).is_file()]
 
 
 LATE = Quantiles(1e-4, 2e-4, 3e-4, 4e-4)
@@ -63,20 +62,21 @@ def test_the_arms_of_a_study_differ_in_the_clock_and_in_what_a_variant_says(key:
     assert {change.partition("=")[0] for change in one[len(common) :]} <= {"run.duration", "run.warmup"}
 
 
-def test_claims_that_short_runs_cannot_judge_are_named_and_must_be_there(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_claims_that_short_runs_cannot_judge_are_named_and_must_be_there(tmp_path: Path) -> None:
     study = own_study("papagiannaki")
-    assert all(arm.plan.unjudged == {"P14", "P25", "P26", "P27"} for arm in kernel.arms(study))
-    tables = Pack.tables
-
-    def wrong(pack: Pack, name: str, kind: str, *rest: Any, **least: int) -> Any:
-        found = tables(pack, name, kind, *rest, **least)
-        return ({**found[0], "unjudged": ["P14", "P99"]},) if kind == "kernel" else found
-
-    monkeypatch.setattr(Pack, "tables", wrong)
-    with pytest.raises(PackError, match=r"kernel.toml: 'unjudged': no claim P99"):
-        kernel.arms(study)
+    assert all({*arm.plan.unjudged} == {"P14", "P25", "P26", "P27"} for arm in kernel.arms(study))
+    elsewhere = replace(study, folder=tmp_path)
+    whole = (study.folder / kernel.FILE).read_text()
+    for text, instead, told in (
+        ('"P27"]', '"P99"]', r"unjudged\[0\]\.claims\[3\]: there is no claim `P99`"),
+        ("replications = 10", "replications = 9", "nothing can be judged below 10 replications"),
+        ("campaigns = 1", 'campaigns = 1\nwithout = ["x"]', "kernel.without: no treatment has x"),
+        ("campaigns = 1", "", r"kernel: `campaigns` is missing"),
+    ):
+        assert text in whole
+        (tmp_path / kernel.FILE).write_text(whole.replace(text, instead))
+        with pytest.raises(StudyError, match=told):
+            kernel.arms(elsewhere)
 
 
 def test_rows_and_verdicts_of_the_arms_stand_side_by_side(tmp_path: Path) -> None:

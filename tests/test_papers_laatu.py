@@ -20,20 +20,20 @@ from perhop.experiment.campaign import plan as planned
 from perhop.experiment.definition import Campaign
 from perhop.judge.measured import Floats, Measurements
 from perhop.papers.behind import runs_behind
-from perhop.papers.folder import load
-from perhop.papers.folder_page import Reproduced
-from perhop.papers.of_folder import study_of
-from perhop.papers.pack import pack_dir
-from perhop.papers.plan import Plan
+from perhop.papers.folder import load, own_folder
+from perhop.papers.folder_page import page_of
+from perhop.papers.outcome import Outcome
+from perhop.papers.plan import Plan, plan_of
+from perhop.papers.reduce import reduce
 from perhop.stats.fairness import jain, least_jain
 from perhop.stats.jackknife import jackknife_interval
 from perhop.stats.summaries import variance_ratio, welch
 
-FOLDER = pack_dir("laatu")
+FOLDER = own_folder("laatu")
 OWN = load(FOLDER, "laatu")
-STUDY = study_of(OWN)
+STUDY = OWN
 STUDY_PY: Any = OWN.code
-PLAN = STUDY.plan(quick=False)
+PLAN = plan_of(STUDY, quick=False)
 PUBLISHED = STUDY_PY.printed()
 BARE = replace(PLAN, beyond=())
 COMBINATIONS = Campaign.load(FOLDER / "combinations.toml")
@@ -101,7 +101,7 @@ def like_paper() -> tuple[Floats, Floats]:
     return 190 + rng.normal(0, 4, (50, 4)), 154 + rng.normal(0, 30, (50, 4)).clip(-70, 70)
 
 
-def done(plan: Plan = BARE, turned: bool = False, but: str = "") -> Reproduced:
+def done(plan: Plan = BARE, turned: bool = False, but: str = "") -> Outcome:
     """Reduce runs as the paper has them, or with the two ways exchanged; turned under one reading."""
 
     def runs(turn: bool) -> Runs:
@@ -113,11 +113,11 @@ def done(plan: Plan = BARE, turned: bool = False, but: str = "") -> Reproduced:
     for reading, campaigns in plan.read:
         frames += [measured(campaign, other if reading.id == but else usual) for campaign in campaigns]
     frames += [measured(sweep.campaign, usual) for sweep in plan.beyond]
-    return STUDY.reduce(plan, plan.results(frames, []), "perhop reproduce laatu", 1)
+    return reduce(plan, plan.results(frames, []), "perhop reproduce laatu", 1)
 
 
 @pytest.fixture(scope="module")
-def whole() -> Reproduced:
+def whole() -> Outcome:
     return done()
 
 
@@ -150,7 +150,7 @@ def test_statistics_of_a_test_are_over_runs_or_over_all_flows() -> None:
     rates = np.random.default_rng(2).uniform(100, 250, (50, 4))
     tests = rates.reshape(10, 5, 4)
     frames = [measured(one, lambda _: rates) for one in BARE.campaigns]
-    found = STUDY.reduce(BARE, BARE.results(frames, []), "", 1).measured["campaign.toml"]
+    found = reduce(BARE, BARE.results(frames, []), "", 1).measured["campaign.toml"]
     wanted = {
         "aggregate_throughput_sdev": [np.std(one.sum(axis=1), ddof=1) for one in tests],
         "aggregate_throughput_min": [one.sum(axis=1).min() for one in tests],
@@ -341,7 +341,7 @@ def bit_s(rate: str) -> float:
 
 
 def test_more_flows_share_the_customers_rates() -> None:
-    (flows,) = (one.campaign for one in PLAN.beyond if one.id == "beyond/flows.toml")
+    (flows,) = (one.campaign for one in PLAN.beyond if one.name == "beyond/flows.toml")
     for n in (2, 4, 8, 16):
         each, together = (meter(flows, flows=str(n), marking=marking) for marking in MARKINGS)
         assert (bit_s(each["cir"]), bit_s(each["pir"])) == (800e3 / n, 1400e3 / n)
@@ -354,7 +354,7 @@ def test_deeper_buckets_change_the_meter() -> None:
 
 
 def test_a_constant_background_replaces_the_tcp_flows_alone() -> None:
-    sweep = next(one.campaign for one in PLAN.beyond if one.id == "beyond/rtt-constant.toml")
+    sweep = next(one.campaign for one in PLAN.beyond if one.name == "beyond/rtt-constant.toml")
     base, *generated = (
         tomllib.loads(one.scenario.resolve()) for one in (PLAN.fitted[0], PLAN.fitted[2], sweep)
     )
@@ -367,7 +367,7 @@ def test_a_constant_background_replaces_the_tcp_flows_alone() -> None:
         assert one == base
 
 
-def test_every_printed_number_has_a_row(whole: Reproduced) -> None:
+def test_every_printed_number_has_a_row(whole: Outcome) -> None:
     rows = {(row["id"], row["quantity"]): row["published"] for row in whole.document["rows"]}
     for marking in MARKINGS:
         assert len(PUBLISHED[marking]) == 26
@@ -386,7 +386,7 @@ def test_every_treatment_is_a_case_that_the_page_tells_of() -> None:
     assert told == {*found}
     files = {f"beyond/{path.name}" for path in (FOLDER / "beyond").glob("*.toml")}
     own = {"cases", "constant", "senders", "claims"}
-    assert files == {*(f"beyond/{one}.toml" for one in own), *(one.id for one in PLAN.beyond)}
+    assert files == {*(f"beyond/{one}.toml" for one in own), *(one.name for one in PLAN.beyond)}
 
 
 def test_what_is_compared_has_the_same_random_numbers_often_enough() -> None:
@@ -399,7 +399,7 @@ def test_what_is_compared_has_the_same_random_numbers_often_enough() -> None:
 
 
 def test_a_quick_plan_says_what_it_left_out() -> None:
-    quick = STUDY.plan(quick=True)
+    quick = plan_of(STUDY, quick=True)
     assert (quick.read, quick.beyond) == ((), ())
     assert {one.design.replications for one in quick.campaigns} == {10}
     assert all(one.scenario.describe().run.duration_s == 60 for one in quick.campaigns)
@@ -410,7 +410,7 @@ def test_a_quick_plan_says_what_it_left_out() -> None:
 def test_sweeps_go_through_the_fitted_point() -> None:
     fitted = {keys(PLAN.fitted[0])["per-flow",], keys(PLAN.fitted[2])["per-flow-constant",]}
     for sweep in PLAN.beyond:
-        assert len(fitted & set(keys(sweep.campaign).values())) == 1, sweep.id
+        assert len(fitted & set(keys(sweep.campaign).values())) == 1, sweep.name
 
 
 def keys(campaign: Campaign) -> dict[tuple[str, ...], str]:
@@ -424,7 +424,7 @@ def keys(campaign: Campaign) -> dict[tuple[str, ...], str]:
 # reduction
 
 
-def test_the_document_has_the_agreed_keys_and_is_plain_json(whole: Reproduced) -> None:
+def test_the_document_has_the_agreed_keys_and_is_plain_json(whole: Outcome) -> None:
     document = whole.document
     assert list(document) == ["paper", "results_version", "command", "rows", "claims"]
     wanted = ["table", "id", "quantity", "unit", "published", "closed_form", "simulated"]
@@ -434,35 +434,35 @@ def test_the_document_has_the_agreed_keys_and_is_plain_json(whole: Reproduced) -
     json.dumps(document, allow_nan=False)
 
 
-def same(plan: Plan, rate: float, **changes: float) -> Reproduced:
+def same(plan: Plan, rate: float, **changes: float) -> Outcome:
     """Reduce runs in which every flow gets the same."""
     rates = np.full((50, FLOWS), rate)
     frames = [measured(one, lambda _: rates, **changes) for one in plan.campaigns]
-    return STUDY.reduce(plan, plan.results(frames, []), "", 1)
+    return reduce(plan, plan.results(frames, []), "", 1)
 
 
-def test_statistics_of_tests_count_tests(whole: Reproduced) -> None:
+def test_statistics_of_tests_count_tests(whole: Outcome) -> None:
     rows = {(row["id"], row["quantity"]): row["simulated"]["n"] for row in whole.document["rows"]}
     assert rows["per-flow", "aggregate_throughput"] == 50
     assert rows["per-flow", "aggregate_throughput_sdev"] == 10
 
 
 def test_a_class_that_is_not_full_is_said() -> None:
-    quick = STUDY.plan(quick=True)
+    quick = plan_of(STUDY, quick=True)
     warnings = same(quick, 100.0, background=800.0).warnings
     assert any("bottleneck" in text and "busy at per-flow is 0.6" in text for text in warnings)
     assert any("green packet" in text for text in same(quick, 100.0, green_drops=20.0).warnings)
     assert same(quick, 190.0).warnings == []
 
 
-def test_the_findings_name_the_exchanged_columns_and_the_depth(whole: Reproduced) -> None:
+def test_the_findings_name_the_exchanged_columns_and_the_depth(whole: Outcome) -> None:
     found = dict(whole.findings)
     assert "columns of Table 3 exchanged" in found["The paper's tables against each other"]
     assert "throughput 0 ± 0 kbit/s" in found["State or depth"]
     assert "green" in found["Drop precedence upside down"]
 
 
-def test_the_record_bounds_what_per_flow_marking_can_gain(whole: Reproduced) -> None:
+def test_the_record_bounds_what_per_flow_marking_can_gain(whole: Outcome) -> None:
     text = dict(whole.findings)["What 96 combinations of 4 parameters show"]
     gains = [
         one["simulated"]["per-flow"]["cir_utilization"] - one["simulated"]["aggregate"]["cir_utilization"]
@@ -473,7 +473,7 @@ def test_the_record_bounds_what_per_flow_marking_can_gain(whole: Reproduced) -> 
     assert "2 degrees of freedom met 3 free parameters" in text
 
 
-def test_the_findings_name_the_ceiling_and_the_common_mode(whole: Reproduced) -> None:
+def test_the_findings_name_the_ceiling_and_the_common_mode(whole: Outcome) -> None:
     found = dict(whole.findings)
     assert "0.96 standard deviations above the mean" in found["A ceiling of 187 kbit/s in the aggregate test"]
     common = found["A common mode of 33.9 kbit/s between runs"]
@@ -489,7 +489,7 @@ def test_the_findings_name_the_ceiling_and_the_common_mode(whole: Reproduced) ->
 
 
 def test_without_spread_there_is_no_ceiling_and_no_common_mode() -> None:
-    titles = [title for title, _ in same(STUDY.plan(quick=True), 190.0).findings]
+    titles = [title for title, _ in same(plan_of(STUDY, quick=True), 190.0).findings]
     assert not any(title.startswith("A ") for title in titles)
     assert len(titles) == 8
 
@@ -503,10 +503,10 @@ def test_variances_are_compared() -> None:
 
 
 def test_the_page_has_the_figures_and_the_sweeps() -> None:
-    sweeps = tuple(one for one in PLAN.beyond if one.id in ("beyond/averaging.toml", "beyond/depth.toml"))
+    sweeps = tuple(one for one in PLAN.beyond if one.name in ("beyond/averaging.toml", "beyond/depth.toml"))
     plan = replace(PLAN, read=(), beyond=sweeps)
     found = done(plan)
-    page = STUDY.page(plan, replace(found, document=found.document | runs_behind(plan)))
+    page = page_of(STUDY, replace(found, document=found.document | runs_behind(plan)))
     for id_ in ("figures-per-flow", "figures-aggregate", "figure-1-1", "figure-6-2", "figure-10-1"):
         assert f'id="{id_}"' in page, id_
     assert 'id="figure-2-1"' not in page

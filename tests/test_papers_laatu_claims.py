@@ -7,13 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from perhop.papers.folder_page import Reproduced
-from perhop.papers.plan import Plan, short
+from perhop.papers.campaigns import short
+from perhop.papers.outcome import Outcome
+from perhop.papers.plan import Plan, plan_of
+from perhop.papers.reduce import reduce
 from test_papers_laatu import BARE, FLOWS, OWN, STUDY, done, measured, same
 
 
 @pytest.fixture(scope="module")
-def whole() -> Reproduced:
+def whole() -> Outcome:
     return done()
 
 
@@ -22,11 +24,11 @@ def test_no_claim_needs_a_predicate() -> None:
     assert {part.predicate for claim in OWN.claims for part in claim.parts} == {None}
 
 
-def verdicts(found: Reproduced) -> dict[str, str]:
+def verdicts(found: Outcome) -> dict[str, str]:
     return {claim["id"]: claim["verdict"] for claim in found.document["claims"]}
 
 
-def test_runs_like_the_papers_support_it(whole: Reproduced) -> None:
+def test_runs_like_the_papers_support_it(whole: Outcome) -> None:
     assert verdicts(whole) == {f"L{k}": "supported" for k in range(1, 7)}
 
 
@@ -42,7 +44,7 @@ def test_a_reading_that_turns_the_sign_decides() -> None:
     assert (lifted["L2"]["verdict"], lifted["L2"]["decided_by"]) == ("inconclusive", ["guard off"])
 
 
-def test_l1_is_shown_by_its_parts(whole: Reproduced) -> None:
+def test_l1_is_shown_by_its_parts(whole: Outcome) -> None:
     (l1, *_) = whole.document["claims"]
     words = [part["quantity"].split(",")[0] for part in l1["parts"]]
     assert words == ["total fairness", "committed fairness", "excess fairness"]
@@ -50,12 +52,12 @@ def test_l1_is_shown_by_its_parts(whole: Reproduced) -> None:
     assert [part["printed"] for part in l1["parts"]] == pytest.approx([0.035, 0.045, 0.017])
 
 
-def test_what_the_calibration_fitted_is_in_sample(whole: Reproduced) -> None:
+def test_what_the_calibration_fitted_is_in_sample(whole: Outcome) -> None:
     found = {claim["id"]: claim["in_sample"] for claim in whole.document["claims"]}
     assert found == {"L1": False, "L2": True, "L3": True, "L4": False, "L5": True, "L6": True}
 
 
-def test_l4_tells_direction_from_size(whole: Reproduced) -> None:
+def test_l4_tells_direction_from_size(whole: Outcome) -> None:
     l4 = whole.document["claims"][3]
     assert [part["kind"] for part in l4["parts"]] == ["direction", "size"]
     assert l4["parts"][1]["claimed"] == [None, 0.5]
@@ -73,7 +75,7 @@ def test_l5_is_about_the_largest_flow_and_about_the_mean(
         measured(one, lambda levels: np.full((50, FLOWS), per_flow) if "per-flow" in levels else together)
         for one in BARE.campaigns
     ]
-    l5 = STUDY.reduce(BARE, BARE.results(frames, []), "", 1).document["claims"][4]
+    l5 = reduce(BARE, BARE.results(frames, []), "", 1).document["claims"][4]
     judged = [part["verdict"] for part in l5["parts"]]
     assert judged == ["contradicted" if part == wrong else "supported" for part in range(2)]
     assert [part["printed"] for part in l5["parts"]] == pytest.approx([187.1, 0.96])
@@ -89,7 +91,7 @@ def test_l6_counts_green_packets_that_are_dropped(dropped: float, verdict: str) 
     assert l6["parts"][2]["printed"] == 0.87
 
 
-def test_the_readings_of_a_claim_are_counted(whole: Reproduced) -> None:
+def test_the_readings_of_a_claim_are_counted(whole: Outcome) -> None:
     listed = [one for one in OWN.readings if not one.of]
     every = {"readings": len(listed), "of": len(listed), "without": []}
     assert [claim["judged_under"] for claim in whole.document["claims"]] == [every] * 6
@@ -104,7 +106,7 @@ def test_no_spread_at_all_leaves_the_ratio_undefined() -> None:
 
 
 def test_half_length_runs_judge_nothing() -> None:
-    document = done(STUDY.plan(quick=True)).document
+    document = done(plan_of(STUDY, quick=True)).document
     assert {claim["verdict"] for claim in document["claims"]} == {"not judged"}
     assert {claim["reason"] for claim in document["claims"]} == {"a quick reproduction leaves it out"}
 

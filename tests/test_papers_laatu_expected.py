@@ -16,7 +16,9 @@ from conftest import Reproduced
 from perhop import _core
 from perhop.judge.measured import Floats
 from perhop.papers.behind import runs_behind
-from perhop.papers.folder_page import Reproduced as Outcome
+from perhop.papers.outcome import Outcome
+from perhop.papers.plan import plan_of
+from perhop.papers.reduce import reduce
 from perhop.papers.reproduce import run_plan
 from test_papers_laatu import FLOWS, FOLDER, OWN, STUDY
 
@@ -26,15 +28,15 @@ DEPTHS = {"aggregate-deep": 4.0, "per-flow-shallow": 0.25}
 @pytest.fixture(scope="module")
 def reproduction(laatu: Reproduced, tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     """Read a copy of the store; its runs are not made again."""
-    plan, runs = STUDY.plan(quick=True), tmp_path_factory.mktemp("laatu") / "runs"
+    plan, runs = plan_of(STUDY, quick=True), tmp_path_factory.mktemp("laatu") / "runs"
     shutil.copytree(laatu.folder.parent / "laatu.runs", runs)
     results = run_plan(STUDY.key, plan, runs, 2)
-    return STUDY.reduce(plan, results, "perhop reproduce laatu --quick", _core.RESULTS_VERSION)
+    return reduce(plan, results, "perhop reproduce laatu --quick", _core.RESULTS_VERSION)
 
 
 def test_the_quick_reproduction_is_the_one_on_record(reproduction: Outcome) -> None:
     expected = json.loads((FOLDER / "expected" / "quick.json").read_text())
-    found = reproduction.document | runs_behind(STUDY.plan(quick=True))
+    found = reproduction.document | runs_behind(plan_of(STUDY, quick=True))
     for part in ("command", "results_version", "runs", "treatments"):
         assert found[part] == expected[part]
     assert [_row(row) for row in found["rows"]] == [_row(row) for row in expected["rows"]]

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from perhop.judge.grammar import ClaimsError
+from perhop.papers import records
 from perhop.papers.error import PackError
+from perhop.papers.folder import own_folder, own_study
 from perhop.papers.form import StudyError
-from perhop.papers.of_folder import own_study
-from perhop.papers.pack import load_pack, pack_dir
+from perhop.papers.plan import plan_of
 
-PACK = load_pack("kalampoukas")
+PACKS = own_folder("kalampoukas").parent
 
 
 @pytest.mark.parametrize(
@@ -61,36 +60,36 @@ def test_a_damaged_file_of_a_pack_is_told_before_anything_runs(
     file: str, text: str, instead: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     key = file.partition("/")[0]
-    shutil.copytree(PACK.folder.parent / key, tmp_path / key)
+    shutil.copytree(PACKS / key, tmp_path / key)
     whole = (tmp_path / file).read_text()
     assert text in whole
     (tmp_path / file).write_text(whole.replace(text, instead, 1))
-    monkeypatch.setattr("perhop.papers.pack.ROOTS", (tmp_path,))
+    monkeypatch.setattr("perhop.papers.folder.OWN", tmp_path)
     with pytest.raises((PackError, StudyError), match=told):
-        own_study(key).plan(quick=False)
+        plan_of(own_study(key))
 
 
 def test_a_quick_plan_reads_the_readings_it_leaves_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copytree(PACK.folder.parent / "laatu", tmp_path / "laatu")
+    shutil.copytree(PACKS / "laatu", tmp_path / "laatu")
     with (tmp_path / "laatu" / "readings.toml").open("a") as file:
         file.write('[[reading]]\nid = "x"\nset = ["run.seed=2"]\n')
-    monkeypatch.setattr("perhop.papers.pack.ROOTS", (tmp_path,))
+    monkeypatch.setattr("perhop.papers.folder.OWN", tmp_path)
     with pytest.raises(StudyError, match="`meaning` is missing"):
         own_study("laatu")
 
 
 def test_a_damaged_record_is_told(tmp_path: Path) -> None:
-    pack = replace(PACK, folder=tmp_path)
     for text, told in (
         ("{", "not JSON"),
         ("[]", "has no 'points', 'chosen'"),
         ('{"points": 1}', "no 'chosen'"),
     ):
-        (tmp_path / "calibration.json").write_text(text)
+        path = tmp_path / "calibration.json"
+        path.write_text(text)
         with pytest.raises(PackError, match=f"calibration.json: .*{told}"):
-            pack.record("calibration.json", ("points", "chosen"))
+            records.read(path, ("points", "chosen"))
 
 
 @pytest.mark.parametrize(
@@ -115,14 +114,14 @@ def test_a_damaged_record_is_told(tmp_path: Path) -> None:
 def test_a_mistake_in_claims_is_told_with_its_place_before_anything_runs(
     file: str, text: str, instead: str, place: str, told: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copytree(PACK.folder.parent / file, tmp_path / file)
+    shutil.copytree(PACKS / file, tmp_path / file)
     path = tmp_path / file / "claims.toml"
     whole = path.read_text()
     assert text in whole
     path.write_text(whole.replace(text, instead, 1))
-    monkeypatch.setattr("perhop.papers.pack.ROOTS", (tmp_path,))
+    monkeypatch.setattr("perhop.papers.folder.OWN", tmp_path)
     with pytest.raises((ClaimsError, StudyError)) as caught:
-        own_study(file).plan(quick=False)
+        plan_of(own_study(file))
     assert told in caught.value.diagnostics[0]["rule"]
     line, column = (caught.value.diagnostics[0][name] for name in ("line", "column"))
     assert f"{line}:{column}" == place
@@ -130,19 +129,4 @@ def test_a_mistake_in_claims_is_told_with_its_place_before_anything_runs(
 
 def test_an_unknown_pack_is_refused_with_the_known_ones() -> None:
     with pytest.raises(PackError, match="kalampoukas"):
-        pack_dir("kalampukas")
-
-
-def test_a_text_that_is_missing_is_told_with_its_file_and_its_key(tmp_path: Path) -> None:
-    (tmp_path / "page.toml").write_text(
-        'intro = "here"\n[sections]\nfit = "fitted"\n[[finding]]\ntitle = "t"\n'
-    )
-    words = replace(PACK, folder=tmp_path).toml("page.toml")
-    assert words["sections"]["fit"] == "fitted"
-    for table, key, told in (
-        (words, "about", "has no 'about'; there is intro, sections, finding"),
-        (words["sections"], "models", "has no 'sections.models'; there is fit"),
-        (words["finding"][0], "text", "has no 'finding[0].text'; there is title"),
-    ):
-        with pytest.raises(PackError, match=re.escape(f"{tmp_path / 'page.toml'}: {told}")):
-            table[key]
+        own_folder("kalampukas")

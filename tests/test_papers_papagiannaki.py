@@ -24,17 +24,17 @@ from perhop.judge.measured import Floats, Measurements
 from perhop.judge.verdict import MIN_REPLICATIONS, Verdict
 from perhop.papers.behind import runs_behind
 from perhop.papers.fit import BASE, Parameter, Point, Search, read_record
-from perhop.papers.folder import load
-from perhop.papers.folder_page import Reproduced
-from perhop.papers.of_folder import study_of
-from perhop.papers.pack import pack_dir
-from perhop.papers.plan import Plan
+from perhop.papers.folder import load, own_folder
+from perhop.papers.folder_page import page_of
+from perhop.papers.outcome import Outcome
+from perhop.papers.plan import Plan, plan_of
 from perhop.papers.readings import Reading
+from perhop.papers.reduce import reduce
 from perhop.papers.refit import best_point, calibrate, search_twice
 from perhop.papers.reproduce import run_campaigns
 
-FOLDER = load(pack_dir("papagiannaki"), "papagiannaki")
-STUDY = study_of(FOLDER)
+FOLDER = load(own_folder("papagiannaki"), "papagiannaki")
+STUDY = FOLDER
 CODE: Any = FOLDER.code
 (ABOUT,) = FOLDER.about
 CLAIMS = {claim.id: claim for claim in FOLDER.claims}
@@ -89,7 +89,7 @@ HOLD = {
 
 @cache
 def plan() -> Plan:
-    return STUDY.plan(False)
+    return plan_of(STUDY)
 
 
 def cell(values: Floats, marking: str, c: str) -> float:
@@ -189,12 +189,12 @@ def test_table_8_repeats_cells_of_table_4() -> None:
         assert float(row["assured_mbps"]) == cell(PRINTED["assured"], row["strategy"], row["C"])
 
 
-def outcome(cells: Mapping[str, Floats]) -> Reproduced:
+def outcome(cells: Mapping[str, Floats]) -> Outcome:
     """Give an outcome of runs as printed, and of these printed tables."""
     m = replace(
         measured(once()), printed=lambda name, at: cell(cells[name], at["P"] + at["A"] + at["B"], at["C"])
     )
-    return Reproduced(document={}, measured={"campaign.toml": m}, read={}, shown={"campaign.toml": m})
+    return Outcome(document={}, measured={"campaign.toml": m}, read={}, shown={"campaign.toml": m})
 
 
 def test_what_is_false_on_the_papers_own_tables() -> None:
@@ -327,10 +327,8 @@ def test_a_missing_cell_is_told() -> None:
 
 
 def test_the_document_and_the_page() -> None:
-    short = STUDY.plan(quick=True)
-    done = STUDY.reduce(
-        short, short.results([scalars(PRINTED)], []), "perhop reproduce papagiannaki --quick", 1
-    )
+    short = plan_of(STUDY, quick=True)
+    done = reduce(short, short.results([scalars(PRINTED)], []), "perhop reproduce papagiannaki --quick", 1)
     rows = {(row["table"], row["id"], row["quantity"]): row for row in done.document["rows"]}
     assert len(rows) == len(done.document["rows"])
     assert {table for table, _, _ in rows} == {"2", "3", "4", "5", "6", "7", "8", "extra"}
@@ -340,7 +338,7 @@ def test_the_document_and_the_page() -> None:
             assert row["simulated"]["n"] == 3
     assert all(claim["verdict"] == "not judged" for claim in done.document["claims"])
     done.document.update(runs_behind(short))
-    page = STUDY.page(short, done)
+    page = page_of(STUDY, done)
     for words in (
         "The runs behind the verdicts",
         "perhop run papers/papagiannaki/y.toml -s run.duration=100s",
@@ -360,7 +358,7 @@ def test_lost_syns_are_told_as_they_were_counted(timeouts: float) -> None:
     is_syn = pl.col("response") == "premium_syn_timeouts"
     frame = scalars(PRINTED).with_columns(value=pl.when(is_syn).then(timeouts).otherwise("value"))
     alone = plan().at_fit()
-    done = STUDY.reduce(alone, alone.results([frame], []), "", 1)
+    done = reduce(alone, alone.results([frame], []), "", 1)
     text = dict(done.findings)["Lost SYNs and outliers"]
     assert f"810 values of Premium {810 * timeouts:.0f} time-outs of SYNs were counted" in text
     assert ("all flows start into empty queues" in text) == (timeouts == 0.0)
@@ -370,7 +368,7 @@ def test_lost_syns_are_told_as_they_were_counted(timeouts: float) -> None:
 def test_every_claim_is_judged_under_every_reading() -> None:
     found = plan()
     frames = [scalars(PRINTED), *(scalars(turned(3, (1, 0, 2))) for _ in found.read)]
-    done = STUDY.reduce(found, found.results(frames, []), "perhop reproduce papagiannaki", 1)
+    done = reduce(found, found.results(frames, []), "perhop reproduce papagiannaki", 1)
     claims = {claim["id"]: claim for claim in done.document["claims"]}
     assert claims["P3"]["verdict"] == "inconclusive"
     assert claims["P3"]["decided_by"] == [reading.id for reading, _ in found.read]
@@ -384,7 +382,7 @@ def test_every_claim_is_judged_under_every_reading() -> None:
         "P26",
     }
     assert all(part["in_sample"] for part in claims["P13"]["parts"])
-    assert STUDY.page(found, done)
+    assert page_of(STUDY, done)
 
 
 # the runs
@@ -434,7 +432,7 @@ def resolved_conditioners(scenario: Scenario) -> dict[str, Any]:
 
 
 def record() -> dict[str, Any]:
-    return read_record(FOLDER.pack)
+    return read_record(FOLDER.folder)
 
 
 def test_the_scenario_is_what_was_fitted_and_readings_that_fit_are_run_where_they_were() -> None:

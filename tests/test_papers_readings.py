@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from perhop.judge.verdict import MIN_REPLICATIONS
-from perhop.papers.error import PackError
+from perhop.papers import readings
+from perhop.papers.campaigns import under
+from perhop.papers.folder import own_study
 from perhop.papers.form import StudyError
-from perhop.papers.of_folder import own_study
-from perhop.papers.pack import Pack, load_pack
-from perhop.papers.plan import under
-from perhop.papers.readings import Reading, load_readings, unjudged_claims
+from perhop.papers.plan import plan_of
+from perhop.papers.readings import Reading
 
-LAATU = load_pack("laatu")
 STUDY = own_study("laatu")
 TWO = """
-quick = ["L1"]
 [[reading]]
 id = "a"
 meaning = "A"
@@ -34,20 +31,16 @@ of = ["a", "b"]
 """
 
 
-def pack_with(text: str, tmp_path: Path) -> Pack:
-    (tmp_path / "readings.toml").write_text(text)
-    return replace(LAATU, folder=tmp_path)
+def read(text: str) -> tuple[Reading, ...]:
+    return readings.read(Path("readings.toml"), text.encode(), [f"L{k}" for k in range(1, 7)])
 
 
-def test_readings_and_pairs(tmp_path: Path) -> None:
-    pack = pack_with(TWO, tmp_path)
-    assert load_readings(pack) == (
+def test_readings_and_pairs() -> None:
+    assert read(TWO) == (
         Reading("a", "A", ("x.y=1",), {}, ("L1", "L2", "L3", "L4", "L5", "L6")),
         Reading("b", "B", (), {"depth": 2.0}, ("L2", "L3")),
         Reading("a + b", "A; B", ("x.y=1",), {"depth": 2.0}, ("L2", "L3"), ("a", "b")),
     )
-    assert unjudged_claims(pack, quick=True) == {"L2", "L3", "L4", "L5", "L6"}
-    assert unjudged_claims(pack, quick=False) == frozenset()
 
 
 @pytest.mark.parametrize(
@@ -69,24 +62,14 @@ def test_readings_and_pairs(tmp_path: Path) -> None:
         ('set = ["x.y=1"]', 'set = ["x.y=1"]\nclaims = ["L1"]', "both are about no claim"),
         ('of = ["a", "b"]', 'of = ["a", "b"]\nclaims = ["L1"]', "both are about L2, L3"),
         ("[[pair]]", '[[pair]]\nof = ["a", "b"]\n[[pair]]', "pair[1].of: a second pair of these"),
-        ("quick =", "quack =", "there is no setting `quack` here"),
-        ('quick = ["L1"]', "", "has no 'quick'"),
-        ('quick = ["L1"]', 'quick = "L1"', "quick: must be an array, not a string"),
-        ('quick = ["L1"]', 'quick = ["L1", "L9"]', "quick[1]: there is no claim `L9`"),
         ("[[pair]]", "[pair]", "pair: must be an array, not a table"),
     ],
 )
-def test_what_is_wrong_is_told(old: str, new: str, told: str, tmp_path: Path) -> None:
+def test_what_is_wrong_is_told(old: str, new: str, told: str) -> None:
     assert old in TWO
-    pack = pack_with(TWO.replace(old, new, 1), tmp_path)
-    with pytest.raises((PackError, StudyError), match=re.escape(told)) as wrong:
-        (load_readings(pack), unjudged_claims(pack, quick=False))
+    with pytest.raises(StudyError, match=re.escape(told)) as wrong:
+        read(TWO.replace(old, new, 1))
     assert "readings.toml" in str(wrong.value)
-
-
-def test_a_pack_without_readings_is_told(tmp_path: Path) -> None:
-    with pytest.raises(PackError, match=r"readings\.toml: No such file"):
-        load_readings(replace(LAATU, folder=tmp_path))
 
 
 def test_a_setting_of_every_flow_becomes_one_for_each() -> None:
@@ -104,17 +87,16 @@ def test_a_setting_of_every_flow_becomes_one_for_each() -> None:
 @pytest.mark.parametrize("key", ["kalampoukas", "feroz", "laatu"])
 def test_a_pack_names_the_readings_it_must(key: str) -> None:
     """Every claim has readings but those on our own algorithm; the guard of Reno is one where it matters."""
-    pack = own_study(key).plan(quick=True).pack
-    readings = load_readings(pack)
-    covered = {claim for reading in readings for claim in reading.claims}
-    assert {claim.id for claim in pack.claims} - covered == ({"F10"} if key == "feroz" else set())
-    guards = [one for one in readings if any(text.endswith(".guard=off") for text in one.settings)]
+    study = own_study(key)
+    covered = {claim for reading in study.readings for claim in reading.claims}
+    assert {claim.id for claim in study.claims} - covered == ({"F10"} if key == "feroz" else set())
+    guards = [one for one in study.readings if any(text.endswith(".guard=off") for text in one.settings)]
     assert bool(guards) == (key != "kalampoukas")
 
 
 def test_laatu_runs_both_markings_under_each_reading() -> None:
-    plan = STUDY.plan(quick=False)
-    assert [reading for reading, _ in plan.read] == list(load_readings(LAATU))
+    plan = plan_of(STUDY, quick=False)
+    assert [reading for reading, _ in plan.read] == list(STUDY.readings)
     for reading, (campaign,) in plan.read:
         assert campaign.design.replications >= MIN_REPLICATIONS
         assert [one.levels for one in campaign.design.treatments] == [("per-flow",), ("aggregate",)]
@@ -124,11 +106,11 @@ def test_laatu_runs_both_markings_under_each_reading() -> None:
     both = {flow.name: flow for flow in under["steady background"].describe().flows}
     assert set(both) == {f"measured[{i}]" for i in range(4)}
     assert "every-segment" in under["steady background + every segment"].resolve()
-    assert STUDY.plan(quick=True).read == ()
+    assert plan_of(STUDY, quick=True).read == ()
 
 
 def test_a_campaign_is_not_run_under_a_change_of_parameters() -> None:
-    (campaign, *_) = STUDY.plan(quick=True).fitted
+    (campaign, *_) = plan_of(STUDY, quick=True).fitted
     for change, told in (
         ({"share": 0.5}, "'change' has share, which is no level of campaign laatu"),
         ({"per-flow": 0.5}, "'change': per-flow is 0.5, not a list of texts"),
@@ -138,7 +120,7 @@ def test_a_campaign_is_not_run_under_a_change_of_parameters() -> None:
 
 
 def test_what_changes_by_level_comes_after_the_settings_of_a_treatment() -> None:
-    (campaign, *_) = STUDY.plan(quick=True).fitted
+    (campaign, *_) = plan_of(STUDY, quick=True).fitted
     setting = "run.duration=7s"
     made = under(campaign, Reading("shorter", "", ("run.seed=3",), {"per-flow": [setting]}, ()))
     assert made.scenario.overrides == (*campaign.scenario.overrides, "run.seed=3")

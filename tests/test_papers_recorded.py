@@ -21,18 +21,19 @@ from perhop.cli.reproduce import PAPERS
 from perhop.experiment.definition import Campaign
 from perhop.papers import on_record, recorded
 from perhop.papers.behind import runs_behind
-from perhop.papers.of_folder import own_study
+from perhop.papers.campaigns import short
+from perhop.papers.folder import own_folder, own_study
 from perhop.papers.on_record import Record, results_of
-from perhop.papers.pack import pack_dir
-from perhop.papers.plan import Plan, short
+from perhop.papers.plan import Plan, plan_of
 from perhop.papers.records import encode
+from perhop.papers.reduce import reduce
 from perhop.papers.reproduce import run_plan
 from perhop.papers.study import Study
 from perhop.run.folder import always, write_file
 from perhop.run.run import run as run_one
 
 ROOT = Path(__file__).parents[1]
-RECORDED = [key for key in PAPERS if (pack_dir(key) / recorded.FOLDER / recorded.RESULTS).is_file()]
+RECORDED = [key for key in PAPERS if (own_folder(key) / recorded.FOLDER / recorded.RESULTS).is_file()]
 SEED = int(os.environ.get("RECORDED_SEED", random.randrange(10**6)))
 """Of the runs that are made again."""
 
@@ -50,22 +51,22 @@ def tables() -> ModuleType:
 
 def read(plan: Plan) -> Record:
     """Give the record of a plan's pack."""
-    found = on_record.read(plan.pack)
+    found = on_record.read(plan.study)
     assert found is not None
     return found
 
 
-def judged_again(study: Study[Any, Any], plan: Plan, record: Record) -> Any:
+def judged_again(study: Study, plan: Plan, record: Record) -> Any:
     """Make rows and claims of the lines alone."""
     results = results_of(plan, record)
     plan, document = replace(plan, beyond=(), drawn=()), record.document
-    return study.reduce(plan, results, document["command"], document["results_version"]).document
+    return reduce(plan, results, document["command"], document["results_version"]).document
 
 
 @pytest.mark.parametrize("key", RECORDED)
 def test_verdicts_follow_from_the_values_on_record(key: str) -> None:
     study = own_study(key)
-    plan = study.plan(False)
+    plan = plan_of(study)
     record = read(plan)
     document = record.document
     # nothing would be shown of a record that does not hold
@@ -73,7 +74,7 @@ def test_verdicts_follow_from_the_values_on_record(key: str) -> None:
     again = judged_again(study, plan, record)
     if "RECORDED_WRITE" in os.environ:
         document |= {name: again[name] for name in ("rows", "claims")}
-        write_file(pack_dir(key) / recorded.FOLDER / recorded.RESULTS, encode(document), always)
+        write_file(own_folder(key) / recorded.FOLDER / recorded.RESULTS, encode(document), always)
     assert again["rows"] == document["rows"]
     assert again["claims"] == document["claims"]
 
@@ -103,7 +104,7 @@ def made_again(record: Record) -> list[tuple[float, Scenario, str]]:
     ("number", "cheapest"), [(1, 0.1), pytest.param(12, 0.5, marks=pytest.mark.long)], ids=["one", "a dozen"]
 )
 def test_runs_on_record_come_out_again_bit_for_bit(key: str, number: int, cheapest: float) -> None:
-    record = read(own_study(key).plan(False))
+    record = read(plan_of(own_study(key)))
     print(f"RECORDED_SEED={SEED} draws the same runs")
     runs = made_again(record)
     for _, scenario, digest in random.Random(SEED).sample(runs[: int(cheapest * len(runs))], number):
@@ -128,7 +129,7 @@ def test_a_record_of_an_earlier_version_is_to_be_made_anew_where_a_run_differs()
 
 def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
     study = own_study("laatu")
-    whole = study.plan(False)
+    whole = plan_of(study)
     reading, own = whole.read[0]
 
     def few(campaign: Campaign) -> Campaign:
@@ -138,9 +139,9 @@ def test_a_record_is_read_as_it_was_written(tmp_path: Path) -> None:
         whole, fitted=(few(whole.fitted[0]),), read=((reading, tuple(map(few, own))),), beyond=(), drawn=()
     )
     results = run_plan("laatu", plan, tmp_path / "runs", 1)
-    document = study.reduce(plan, results, "perhop reproduce laatu", RESULTS_VERSION).document
+    document = reduce(plan, results, "perhop reproduce laatu", RESULTS_VERSION).document
     document |= runs_behind(plan)
-    elsewhere = replace(plan, pack=replace(plan.pack, folder=tmp_path))
+    elsewhere = replace(plan, study=replace(plan.study, folder=tmp_path))
     runs = recorded.lines_of(plan, results, document, tmp_path / "runs")
     for _ in range(2):  # over an earlier record too
         recorded.write(elsewhere, runs, document, tmp_path / "runs")

@@ -12,10 +12,10 @@ from perhop import RESULTS_VERSION
 from perhop.experiment.work import execute
 from perhop.judge.measured import Measurements
 from perhop.papers import again, on_record
-from perhop.papers.of_folder import own_study
-from perhop.papers.pack import pack_dir
+from perhop.papers.folder import own_folder, own_study
+from perhop.papers.plan import plan_of
 
-PACK = pack_dir("rfc7928")
+PACK = own_folder("rfc7928")
 
 
 def test_the_quick_reproduction_is_the_one_on_record(cli: Cli) -> None:
@@ -30,10 +30,10 @@ def test_the_quick_reproduction_is_the_one_on_record(cli: Cli) -> None:
 
 
 def _fitted() -> Measurements:
-    plan = own_study("rfc7928").plan(quick=False)
-    record = on_record.read(plan.pack)
+    plan = plan_of(own_study("rfc7928"))
+    record = on_record.read(plan.study)
     assert record is not None
-    return on_record.results_of(plan, record).fitted
+    return on_record.results_of(plan, record).campaigns[0]
 
 
 def _mean(of: Measurements, response: str, **at: str) -> float:
@@ -48,8 +48,8 @@ def test_loads_are_those_of_the_guidelines_behind_a_fifo(case: str, loss: float)
 
 
 def test_a_run_on_record_over_a_trace_is_made_again_with_its_file() -> None:
-    plan = own_study("rfc7928").plan(quick=False)
-    record = on_record.read(plan.pack)
+    plan = plan_of(own_study("rfc7928"))
+    record = on_record.read(plan.study)
     assert record is not None
     drawn = again.draw(plan, record, 60, seed=1)
     (one, *_) = (one for one in drawn if "case=capacity" in one.line["treatment"])

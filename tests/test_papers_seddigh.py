@@ -9,10 +9,10 @@ from conftest import Cli
 from perhop import RESULTS_VERSION
 from perhop.judge.measured import Measurements
 from perhop.papers import on_record
-from perhop.papers.of_folder import own_study
-from perhop.papers.pack import pack_dir
+from perhop.papers.folder import own_folder, own_study
+from perhop.papers.plan import plan_of
 
-PACK = pack_dir("seddigh")
+PACK = own_folder("seddigh")
 
 
 def test_the_quick_reproduction_is_the_one_on_record(cli: Cli) -> None:
@@ -33,15 +33,15 @@ def test_it_has_no_python() -> None:
 
 
 def test_it_is_judged_ten_times_each_under_three_readings_or_more() -> None:
-    plan = own_study("seddigh").plan(quick=False)
+    plan = plan_of(own_study("seddigh"))
     assert len(plan.read) >= 3
     assert {one.design.replications for one in plan.campaigns} == {10}
     assert {len(one.design.treatments) for one in plan.campaigns} == {18}
 
 
 def test_what_the_readme_says_came_out_is_on_record() -> None:
-    plan = own_study("seddigh").plan(quick=False)
-    record = on_record.read(plan.pack)
+    plan = plan_of(own_study("seddigh"))
+    record = on_record.read(plan.study)
     assert record is not None
     claims = {claim["id"]: claim for claim in record.document["claims"]}
     verdicts = {id_: claim["verdict"] for id_, claim in claims.items()}
@@ -53,15 +53,16 @@ def test_what_the_readme_says_came_out_is_on_record() -> None:
         assert all(part["ci95"][0] > low + 0.4 for part, low in zip(under["parts"], least, strict=True))
 
     results = on_record.results_of(plan, record)
+    fitted = results.campaigns[0]
 
-    def rate(customer: str, case: str, network: str = "over", of: Measurements = results.fitted) -> float:
+    def rate(customer: str, case: str, network: str = "over", of: Measurements = fitted) -> float:
         found = of.interval("rate", **{"network": network, "case": case, "class": customer})
         assert found is not None
         return found.mean
 
     assert 0.6 < rate("B", "round trip") / rate("B", "equal") < 0.7
     assert rate("U", "UDP") - 1e6 > 3e6 / 2
-    (sliding,) = (measured for reading, measured in results.read if reading.id == "TSW")
-    for one in results.fitted.scalars.filter(response="rate").unique(("network", "case", "class")).to_dicts():
+    sliding = results.campaigns[1 + [reading.id for reading, _ in plan.read].index("TSW")]
+    for one in fitted.scalars.filter(response="rate").unique(("network", "case", "class")).to_dicts():
         at = one["class"], one["case"], one["network"]
         assert abs(rate(*at, sliding) / rate(*at) - 1) < 0.03

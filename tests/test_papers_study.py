@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from types import ModuleType
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 import pytest
 
@@ -22,13 +20,18 @@ from perhop.experiment.design import Design
 from perhop.experiment.factors import Factor
 from perhop.experiment.response import Response
 from perhop.judge.grammar import Claim, Claims, ClaimsError, ClaimsFile, Part, WrittenClaim
-from perhop.judge.quantity import Subject
+from perhop.judge.measured import Predicates
+from perhop.judge.parameters import unfit_predicate
+from perhop.judge.quantity import Subject, faults
 from perhop.judge.verdict import ClaimPart, Hypothesis
 from perhop.papers.claims import claim_entry
-from perhop.papers.document import check_claims, row
-from perhop.papers.pack import Pack
+from perhop.papers.form import StudyFile
+from perhop.papers.outcome import Outcome
 from perhop.papers.plan import Plan, Results
-from perhop.papers.study import BrokenRun, CampaignRunner, Outcome, Study, check_run, load_study
+from perhop.papers.reduce import row
+from perhop.papers.refit import CampaignRunner
+from perhop.papers.reproduce import BrokenRun, checked
+from perhop.papers.study import Study
 from perhop.report.study import Section, StudyPage, Table, render
 from perhop.run.run import AnyJob, Result, TracedJob, expected_s, job_work, run_jobs
 from perhop.scenario.scenario import HOPS_PER_S
@@ -55,27 +58,44 @@ tcp = { profile = "rfc" }
 """
 
 
-NO_CLAIMS = Claims(Path("claims.toml"), b"claim = []", ClaimsFile(claim=[]), ())
 NOTHING = Subject({}, {}, [])
 
 
 class Tiny:
-    key = "tiny"
+    """What `perhop reproduce` needs of a study, its own plan, outcome and page."""
+
+    key = called = "tiny"
     title = "A study of three runs"
+    fit = None
+
+    @property
+    def file(self) -> StudyFile:
+        return StudyFile(title=self.title, question="Tiny.")
+
+    @property
+    def folder(self) -> Path:
+        return Path("papers", self.key)
+
+    @property
+    def place(self) -> str:
+        return f"papers/{self.key}"
+
+    @property
+    def code(self) -> Tiny:
+        return self
 
     def plan(self, quick: bool) -> Plan:
         scenario = Scenario(SOURCE, "tiny.toml")
         design = Design.full([Factor.vary("run.duration", ["2s", "3s"], "time")], replications=3)
         responses = (Response.parse("bytes", "sum(flows.delivered_bytes)"),)
         campaign = Campaign("tiny", scenario, design, responses)
-        pack = Pack(self.key, Path("papers", self.key), (), NO_CLAIMS, {})
         left_out = ("everything else",) if quick else ()
         drawn = (TracedJob(SOURCE, "tiny, traced", [], ("cwnd",)), (SOURCE, "again", ["run.seed=1"]))
-        return Plan(pack, (campaign,), left_out=left_out, drawn=drawn)
+        return Plan(cast(Study, self), (campaign,), left_out=left_out, drawn=drawn)
 
     def reduce(self, plan: Plan, results: Results, command: str, results_version: int) -> Outcome:
         assert [list(one.trace) for one in results.drawn.values()] == [["cwnd"], []]
-        measured = results.fitted.interval("bytes", time="2s")
+        measured = results.campaigns[0].interval("bytes", time="2s")
         assert measured is not None
         part = Hypothesis("bytes", "direction", low=1.0).estimated(measured)
         claim = claim_entry(Claim("T1", "Something arrives.", "here", ours="the byte"), [part])
@@ -92,7 +112,7 @@ class Tiny:
         }
         return Outcome(document=document, left_out=plan.left_out)
 
-    def page(self, plan: Plan, outcome: Outcome) -> str:
+    def page(self, outcome: Outcome) -> str:
         table = Table("Three runs", ("what", "how many"), [("runs", "3 < 4")], command="again and again")
         section = Section("more", "More", ["In detail & with care."], [table])
         return render(StudyPage(self.title, outcome.document, [section], "Tiny.", left_out=outcome.left_out))
@@ -102,18 +122,6 @@ class Tiny:
         return {"best": float(max(measured.values("bytes", time="3s")))}
 
 
-def study_of(one: Tiny) -> Study[Plan, Outcome]:
-    """Make a study of what the class has when it is called: a test may change it."""
-    return Study(
-        one.key,
-        one.title,
-        lambda quick: one.plan(quick),
-        lambda *of: one.reduce(*of),
-        lambda plan, outcome: one.page(plan, outcome),
-        calibrate=lambda run: one.calibrate(run),
-    )
-
-
 @pytest.fixture
 def tiny(monkeypatch: pytest.MonkeyPatch) -> Tiny:
     return known(monkeypatch)
@@ -121,17 +129,15 @@ def tiny(monkeypatch: pytest.MonkeyPatch) -> Tiny:
 
 def known(monkeypatch: pytest.MonkeyPatch) -> Tiny:
     """Make `perhop reproduce` know two studies: the tiny one, and it again by another name."""
-    study = Tiny()
-    for key in ("tiny", "twin"):
-        package, module = ModuleType(f"perhop.papers.{key}"), ModuleType(f"perhop.papers.{key}.study")
-        one = Tiny()
-        one.key = key
-        module.STUDY = study_of(one)  # type: ignore[attr-defined]
-        monkeypatch.setitem(sys.modules, package.__name__, package)
-        monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setattr("perhop.cli.reproduce.PAPERS", ("tiny", "twin"))
-    monkeypatch.setattr("perhop.papers.of_folder.find_study", lambda called, trust: load_study(called))
-    return study
+    studies = {key: Tiny() for key in ("tiny", "twin")}
+    for key, one in studies.items():
+        one.key = one.called = key
+    monkeypatch.setattr("perhop.cli.reproduce.PAPERS", (*studies,))
+    monkeypatch.setattr("perhop.papers.folder.find_study", lambda called, trust: studies[called])
+    monkeypatch.setattr("perhop.papers.reproduce.plan_of", lambda study, quick: study.plan(quick))
+    monkeypatch.setattr("perhop.papers.reproduce.reduce", lambda plan, *of: plan.study.reduce(plan, *of))
+    monkeypatch.setattr("perhop.papers.reproduce.page_of", lambda study, outcome: study.page(outcome))
+    return studies["tiny"]
 
 
 def test_one_study_leaves_its_page_and_its_document(cli: Cli, tiny: Tiny) -> None:
@@ -228,8 +234,9 @@ def test_equal_runs_are_drawn_once(cli: Cli, tiny: Tiny, monkeypatch: pytest.Mon
         (source, _, overrides) = once.drawn[1]
         return replace(once, drawn=(*once.drawn, (source, "and again", overrides)))
 
-    def checked(job: AnyJob, result: Result) -> None:
+    def named(job: AnyJob, result: Result) -> Result:
         names.append(job[1])
+        return result
 
     def compared(self: Tiny, plan: Plan, results: Results, *rest: Any) -> Outcome:
         assert results.drawn["again"] is results.drawn["and again"]
@@ -237,17 +244,16 @@ def test_equal_runs_are_drawn_once(cli: Cli, tiny: Tiny, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(Tiny, "plan", twice)
     monkeypatch.setattr(Tiny, "reduce", compared)
-    monkeypatch.setattr("perhop.papers.reproduce.check_run", checked)
+    monkeypatch.setattr("perhop.papers.reproduce.checked", named)
     assert cli("reproduce", "tiny").code == ExitCode.DONE
     assert sorted(names) == ["and again", "tiny, traced"]
 
 
 def test_a_broken_drawn_run_ends_the_study(cli: Cli, tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(job: AnyJob, result: Result) -> None:
-        if job[1] == "again":
-            raise BrokenRun(f"{job[1]}: a packet vanished")
+    def broken(job: AnyJob, result: Result) -> Result:
+        return checked(job, made(invariants=["a packet vanished"]) if job[1] == "again" else result)
 
-    monkeypatch.setattr("perhop.papers.reproduce.check_run", broken)
+    monkeypatch.setattr("perhop.papers.reproduce.checked", broken)
     done = cli("reproduce", "tiny")
     assert done.code == ExitCode.FAILED_RUNS
     assert "again: a packet vanished" in done.err
@@ -319,9 +325,9 @@ def test_the_time_expected_is_the_work_over_the_workers() -> None:
 
 def test_a_broken_run_is_not_reduced() -> None:
     job = (SOURCE, "tiny", list[str]())
-    check_run(job, made())
+    assert checked(job, whole := made()) is whole
     with pytest.raises(BrokenRun, match="tiny: lost"):
-        check_run(job, made(invariants=["lost"]))
+        checked(job, made(invariants=["lost"]))
 
 
 def written(**parameters: object) -> Claims:
@@ -331,9 +337,13 @@ def written(**parameters: object) -> Claims:
     return Claims(Path("some/claims.toml"), b"claim = []", file, (Claim("X1", "It is so.", parts=(made,)),))
 
 
+def check_claims(claims: Claims, predicates: Predicates) -> None:
+    claims.refuse(faults(claims, NOTHING, unfit_predicate(predicates)))
+
+
 def test_a_claim_that_names_no_predicate_is_refused() -> None:
     with pytest.raises(ClaimsError, match=r"claim\[0\]\.predicate: no predicate '_needs'; there is other"):
-        check_claims(written(), NOTHING, {"other": _needs})
+        check_claims(written(), {"other": _needs})
 
 
 def _needs(
@@ -365,9 +375,9 @@ _GIVEN = {"form": "a", "near": 1, "times": 2, "ids": ["x"], "two": ["x", "y"]}
 )
 def test_a_claim_whose_parameters_do_not_fit_is_refused(name: str, value: Any, told: str) -> None:
     given = {key: one for key, one in {**_GIVEN, name: value}.items() if one is not None}
-    check_claims(written(**_GIVEN), NOTHING, {"_needs": _needs})
+    check_claims(written(**_GIVEN), {"_needs": _needs})
     with pytest.raises(ClaimsError, match=f"claim.0..predicate: .*{told}"):
-        check_claims(written(**given), NOTHING, {"_needs": _needs})
+        check_claims(written(**given), {"_needs": _needs})
 
 
 def test_a_row_is_rounded_and_an_unknown_interval_is_null() -> None:

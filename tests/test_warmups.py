@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from perhop import Campaign, Scenario
-from perhop.papers.pack import pack_dir
+from perhop.papers.folder import own_folder
 from perhop.stats.warmup import mser
 
 # a figure of each scheme and network
@@ -31,7 +31,7 @@ SEEDS = range(1, 6)
 
 
 def _scenario(study: str, name: str) -> Scenario:
-    folder = pack_dir(study)
+    folder = own_folder(study)
     campaigns = [Campaign.load(path) for path in (folder / f"{file}.toml" for file in NAMES) if path.exists()]
     # of feroz its own marker, which is the first
     found, *_ = (

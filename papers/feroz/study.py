@@ -13,11 +13,10 @@ import polars as pl
 from perhop.experiment.definition import Campaign
 from perhop.judge.campaign import checked
 from perhop.judge.forms import PrintedValue
-from perhop.judge.grammar import Claims, ClaimsFile
 from perhop.judge.measured import Measurements
+from perhop.papers.campaigns import having, short, varied
 from perhop.papers.fit import (
     BASE,
-    FILE,
     Fit,
     Point,
     Search,
@@ -28,9 +27,7 @@ from perhop.papers.fit import (
     read_record,
 )
 from perhop.papers.folder import load
-from perhop.papers.folder_page import Reproduced
-from perhop.papers.pack import Pack
-from perhop.papers.plan import having, short, varied
+from perhop.papers.outcome import Outcome
 from perhop.plot import backlog, marks
 from perhop.report import page
 from perhop.report.study import Section
@@ -48,8 +45,8 @@ SECOND = "second fit"  # the search that may take values that are only swept
 DRAWN_S, SHOWN = 20.0, range(40, 56)  # of the queue in a trace; intervals whose marks are drawn
 
 
-PACK = Pack("feroz", HERE, (), Claims(HERE, b"", ClaimsFile(claim=[]), ()), {})
-FIT, SEARCH = load_fit(PACK, Fit), PACK.toml(FILE)["search"]
+FIT = load_fit(HERE, Fit)
+SEARCH = FIT.search
 
 
 def parameters(levels: Mapping[str, str], change: Mapping[str, Value]) -> list[str]:
@@ -100,9 +97,9 @@ def sweeps() -> dict[str, Campaign]:
 # the page
 
 
-def of_record(_: Reproduced) -> dict[str, Any]:
+def of_record(_: Outcome) -> dict[str, Any]:
     """Return what the record of the calibration says of both searches."""
-    record = read_record(PACK)
+    record = read_record(HERE)
     first, second = (record["fits"][name] for name in (BASE, SECOND))
     differ = [name for name, value in first["chosen"].items() if second["chosen"][name] != value]
     words = ", ".join(f"{name} ({second['chosen'][name]}, not {first['chosen'][name]})" for name in differ)
@@ -112,7 +109,7 @@ def of_record(_: Reproduced) -> dict[str, Any]:
 NUMBERS = {"record": of_record}
 
 
-def sections(outcome: Reproduced) -> Iterator[Section]:
+def sections(outcome: Outcome) -> Iterator[Section]:
     """Yield the marks of one flow and the queue by colour, from traces, and what was searched."""
     command = outcome.document["runs"][0]["command"]
     told = {one["name"]: one["settings"] for one in outcome.document["treatments"]}
@@ -141,7 +138,7 @@ def sections(outcome: Reproduced) -> Iterator[Section]:
     }
     drawings = [page.drawing(id_, *own, " && ".join(again)) for id_, own in drawn.items()]
     yield Section("marks", "Marks and queue", [text], drawings=drawings)
-    record = read_record(PACK)
+    record = read_record(HERE)
     columns = [(when, kind) for kind in ("levels", "ratios") for when in ("before", "after")]
     rows = [
         (
@@ -202,7 +199,7 @@ def calibrate(run: Callable[[Sequence[Campaign], str], list[Measurements]]) -> d
     tables = sorted([*SEARCH["fit"], *SEARCH["predict"]])
     ends = compared([FIT.before, fits[BASE]["chosen"]], tables, 2, "before and after")
     return fit_record(
-        *(PACK, SEARCH["fit"], fits, points),
+        *(HERE.name, SEARCH["fit"], fits, points),
         before=FIT.before,
         replications=SEARCH["replications"],
         seed=SEARCH["seed"],

@@ -12,7 +12,7 @@ import polars as pl
 from perhop.experiment.definition import Campaign
 from perhop.models import two_way
 from perhop.models.two_way_setup import Setup
-from perhop.papers.folder_page import Reproduced
+from perhop.papers.outcome import Outcome
 from perhop.plot import curves
 from perhop.plot.style import DASHES
 from perhop.report import page
@@ -87,20 +87,20 @@ def figures(campaign: Campaign) -> dict[str, Scenario]:
     return {one.levels[-1]: campaign.scenario.override(*one.overrides) for one in treatments}
 
 
-def distance(outcome: Reproduced, name: str, figure: str) -> float:
+def distance(outcome: Outcome, name: str, figure: str) -> float:
     """Return the larger distance of a figure's efficiencies to a closed form."""
     measured, scenario = outcome.measured[CAMPAIGN], figures(outcome.campaigns[CAMPAIGN])[figure]
     found = [(measured.mean(one, figure=figure), FORMS[name](scenario, one)) for one in EFFICIENCIES]
     return max(abs(ours - value) for ours, value in found if value is not None)
 
 
-def allocation(outcome: Reproduced) -> Mapping[str, Any]:
+def allocation(outcome: Outcome) -> Mapping[str, Any]:
     """Return how far the two-counter scheduler is from each form of (6.2), and which is nearer."""
     far = {name: distance(outcome, name, "6.2") for name in FORMS}
     return {**far, "nearer": "bounded" if far["bounded"] < far["printed"] else "printed"}
 
 
-def modem(outcome: Reproduced) -> str:
+def modem(outcome: Outcome) -> str:
     """Return what losses in the modem do to the jump at 16 KB; a `KeyError` without such readings."""
     lossy = {name: own[CAMPAIGN] for name, own in outcome.read.items() if "modem buffer" in name}
     if not lossy:
@@ -128,7 +128,7 @@ NUMBERS = {
 }
 
 
-def warnings(outcome: Reproduced) -> Iterator[str]:
+def warnings(outcome: Outcome) -> Iterator[str]:
     """Yield the runs that lose packets or exceed the queue of Theorem 2."""
     for figure, scenario in figures(outcome.campaigns[CAMPAIGN]).items():
         rows = outcome.measured[CAMPAIGN].scalars.filter(pl.col("figure") == figure)
@@ -145,7 +145,7 @@ def warnings(outcome: Reproduced) -> Iterator[str]:
 Rows = Mapping[tuple[str, str], Mapping[str, Any]]  # of the document, by figure and quantity
 
 
-def sections(outcome: Reproduced) -> Iterator[Section]:
+def sections(outcome: Outcome) -> Iterator[Section]:
     """Yield the longest queues, and the figures as the paper draws them."""
     rows = {(row["id"], row["quantity"]): row for row in outcome.document["rows"]}
     scenarios, again = figures(outcome.campaigns[CAMPAIGN]), outcome.document["command"]

@@ -14,7 +14,7 @@ import numpy as np
 
 from perhop.experiment.definition import Campaign
 from perhop.judge.measured import Floats, Measurements
-from perhop.papers.folder_page import Reproduced
+from perhop.papers.outcome import Outcome
 from perhop.plot import bars
 from perhop.report import page
 from perhop.report.study import Section
@@ -45,7 +45,7 @@ def printed() -> Printed:
 # the page
 
 
-def sections(outcome: Reproduced) -> list[Section]:
+def sections(outcome: Outcome) -> list[Section]:
     """Draw Figures 2 to 5: what each flow got in one run."""
     measured, (runs, *_) = outcome.measured["campaign.toml"], outcome.document["runs"]
     settings = {one["name"]: one["settings"] for one in outcome.document["treatments"]}
@@ -79,7 +79,7 @@ def by_run(measured: Measurements, case: str) -> Floats:
 # numbers in the findings of study.toml; without a value the finding is left out
 
 
-def of_record(_: Reproduced) -> dict[str, Any]:
+def of_record(_: Outcome) -> dict[str, Any]:
     """Return what the record of the calibration shows about L2 and L3."""
     record = json.loads((HERE / "calibration.json").read_text(encoding="utf-8"))
     found = record["fits"]["as fitted"]
@@ -97,7 +97,7 @@ def of_record(_: Reproduced) -> dict[str, Any]:
     }
 
 
-def of_tables(_: Reproduced) -> dict[str, Any]:
+def of_tables(_: Outcome) -> dict[str, Any]:
     """Return what the tables imply: the least fairness, the range of the excess rate."""
     each, together = (printed()[marking] for marking in MARKINGS)
     smallest = each["aggregate_throughput_min"] / FLOWS
@@ -115,7 +115,7 @@ def excess_denominator(table: Mapping[str, float]) -> tuple[float, float]:
     return low, high
 
 
-def of_significance(_: Reproduced) -> str:
+def of_significance(_: Outcome) -> str:
     """Return the significance of each printed difference in fairness, over the five runs of a test."""
     each, together = (printed()[marking] for marking in MARKINGS)
     words = []
@@ -127,7 +127,7 @@ def of_significance(_: Reproduced) -> str:
     return "; ".join(words)
 
 
-def of_ceiling(outcome: Reproduced) -> dict[str, Any]:
+def of_ceiling(outcome: Outcome) -> dict[str, Any]:
     """Return how far the largest flow of a test exceeds the mean, printed and simulated."""
     table, runs = printed()["aggregate"], by_run(outcome.measured["campaign.toml"], "aggregate")
     mean, spread, largest = (table[f"per_flow_throughput{end}"] for end in ("", "_sdev", "_max"))
@@ -139,7 +139,7 @@ def of_ceiling(outcome: Reproduced) -> dict[str, Any]:
     return {"largest": largest, "off": (largest - mean) / spread, "share": CIR_KBPS / FLOWS, **found}
 
 
-def of_common_mode(outcome: Reproduced) -> dict[str, Any]:
+def of_common_mode(outcome: Outcome) -> dict[str, Any]:
     """Return how much the sums vary from run to run, printed against simulated."""
     each = printed()["per-flow"]
     ours = outcome.measured["campaign.toml"].values("aggregate_throughput", case="per-flow")

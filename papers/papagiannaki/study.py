@@ -14,7 +14,7 @@ import numpy as np
 
 from perhop.judge.cells import Cells
 from perhop.judge.terms import losses, residuals
-from perhop.papers.folder_page import Reproduced
+from perhop.papers.outcome import Outcome
 from perhop.plot import bars
 from perhop.report import page
 from perhop.report.study import Section
@@ -36,7 +36,7 @@ def printed(name: str, response: str) -> list[dict[str, str]]:
         return [one for one in csv.DictReader(file) if one["response"] == response]
 
 
-def measured(outcome: Reproduced, *, shown: bool = False) -> Cells:
+def measured(outcome: Outcome, *, shown: bool = False) -> Cells:
     """Return what the campaign measured, or the replications that its tables are of."""
     return cast(Cells, (outcome.shown if shown else outcome.measured)["campaign.toml"])
 
@@ -85,7 +85,7 @@ ROWS = {"variation": variation, "effects": effects, "by_mark": by_mark}
 # numbers in the findings of study.toml; without a value the finding is left out
 
 
-def outliers(outcome: Reproduced) -> Mapping[str, Any]:
+def outliers(outcome: Outcome) -> Mapping[str, Any]:
     """Return whether runs with lost SYNs are the outliers of the Q-Q plot."""
     m = measured(outcome)
     left, _ = residuals(m.cubes["premium"], m.model("premium"))
@@ -102,14 +102,14 @@ def outliers(outcome: Reproduced) -> Mapping[str, Any]:
     return {**found, "spread": spread, "set_aside": set_aside, "far": far}
 
 
-def split_plot(outcome: Reproduced) -> Mapping[str, Any]:
+def split_plot(outcome: Outcome) -> Mapping[str, Any]:
     """Return what differs from 0 at 90 % only as independent values, or only as a split plot."""
     m = measured(outcome, shown=True)
     found = [f"{name} {one}" for name in CLASSES for one in differing(of_three(m, name), ["C"])]
     return {"number": len(found), "effects": ", ".join(found) or "none"}
 
 
-def significance(outcome: Reproduced) -> Mapping[str, Any]:
+def significance(outcome: Outcome) -> Mapping[str, Any]:
     """Return the effects that differ from 0 at 90 % only there or only here."""
     groups: dict[str, list[str]] = {"alike": [], "there": [], "here": [], "other": []}
     for name in CLASSES:
@@ -145,7 +145,7 @@ def half_width(rows: list[dict[str, str]]) -> float:
     return fmean((high - low) / 2 for low, high in map(ends, rows))
 
 
-def tables(outcome: Reproduced) -> Mapping[str, Any]:
+def tables(outcome: Outcome) -> Mapping[str, Any]:
     """Return what the paper's tables show of its statements."""
     premium, assured = (measured(outcome).as_printed[name] for name in CLASSES)
     over_p, by_c = premium.level_means("P"), {c: premium.level_means("P", {"C": c}) for c in CONGESTION}
@@ -180,7 +180,7 @@ def tables(outcome: Reproduced) -> Mapping[str, Any]:
     }
 
 
-def implied(_: Reproduced) -> str:
+def implied(_: Outcome) -> str:
     """Return the error that each printed interval implies, and what the tables of variation leave."""
     found = []
     for name, table in zip(CLASSES, ("2", "4"), strict=True):
@@ -208,7 +208,7 @@ def levels(means: Mapping[str, float]) -> str:
 NUMBERS = {one.__name__: one for one in (outliers, split_plot, significance, tables, implied)}
 
 
-def sections(outcome: Reproduced) -> Iterator[Section]:
+def sections(outcome: Outcome) -> Iterator[Section]:
     """Yield Figure 7, the best marking by class and congestion, and what each marking loses."""
     m, command, drawings = measured(outcome), str(outcome.document["command"]), []
     strategies = ("bbb", "pab", "aab", "ppp")  # the default, copying, the best of 5.1 and at C = r

@@ -24,13 +24,14 @@ from perhop.say.terminal import show
 from perhop.units import counted
 
 if TYPE_CHECKING:
+    from perhop.papers.outcome import Outcome
     from perhop.papers.reproduce import Form
-    from perhop.papers.study import Outcome, Study
+    from perhop.papers.study import Study
     from perhop.run.run import Progress as Update
 
 _MOST_ROWS = 60
 _OURS = Path(perhop.__file__).parent / "papers_data"
-PAPERS = tuple(sorted(path.parent.name for path in _OURS.glob("*/claims.toml")))
+PAPERS = tuple(sorted(path.parent.name for path in _OURS.glob("*/study.toml")))
 """Names of the project's studies."""
 VERIFY = 12
 """Runs of each study on record that are made again."""
@@ -171,9 +172,9 @@ def _unpacked(file: Path, out: Path | None, trust: bool) -> Path:
     return place
 
 
-def _study(called: str) -> Study[Any, Any]:
+def _study(called: str) -> Study:
     """Return a study by its folder or its name."""
-    from perhop.papers.of_folder import find_study
+    from perhop.papers.folder import find_study
     from perhop.scenario.trust import is_trusted
 
     found = find_study(called, trust=is_trusted())
@@ -187,7 +188,7 @@ def _study(called: str) -> Study[Any, Any]:
 
 
 def _reproduce(
-    studies: list[Study[Any, Any]], form: Form, folder: Path, workers: int, as_json: bool, index: bool
+    studies: list[Study], form: Form, folder: Path, workers: int, as_json: bool, index: bool
 ) -> int:
     """Repeat one study, or each in a folder of its own with a page that leads to all."""
     from perhop.papers.reproduce import Teller, reproduce
@@ -213,7 +214,7 @@ def _reproduce(
     return ExitCode.DONE
 
 
-def _on_kernel(study: Study[Any, Any], record: bool, folder: Path, workers: int | None, as_json: bool) -> int:
+def _on_kernel(study: Study, record: bool, folder: Path, workers: int | None, as_json: bool) -> int:
     """Run a study in virtual time and on real packets, and put both beside the paper."""
     from perhop.papers import kernel
     from perhop.papers.reproduce import Teller, on_kernel
@@ -247,10 +248,10 @@ def _check_folder(folder: Path, keys: Sequence[str] = ()) -> None:
         )
 
 
-def _calibrate(study: Study[Any, Any], workers: int, store: Path) -> int:
+def _calibrate(study: Study, workers: int, store: Path) -> int:
     from perhop.papers import reproduce
 
-    if study.calibrate is None:
+    if study.fit is None and not hasattr(study.code, "calibrate"):
         raise UsageError(f"--calibrate: {study.key} fits no parameter")
     _print_record(reproduce.calibrate(study, store, workers, reproduce.Teller(note, _progress)))
     return ExitCode.DONE
@@ -262,11 +263,12 @@ def _print_record(record: Any) -> None:
     sys.stdout.write(encode(record).decode())
 
 
-def _print(study: Study[Any, Any], done: Outcome) -> None:
+def _print(study: Study, done: Outcome) -> None:
+    from perhop.papers.outcome import printed
     from perhop.report.answer_study import main_claims, of_claims
 
-    show(Heading(study.title), *of_claims(done.document), "")
-    numbers, claims = study.summary(done), main_claims(done.document)
+    show(Heading(study.file.title), *of_claims(done.document), "")
+    numbers, claims = printed(study, done), main_claims(done.document)
     verdicts = [
         (
             *(claim["id"], Verdict(claim["verdict"]), claim["direction"], claim["size"]),

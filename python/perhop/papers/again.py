@@ -59,7 +59,7 @@ def draw(plan: Plan, record: Record, number: int, seed: int) -> list[Again]:
     The same record, number and seed give the same runs.
     """
     lines = record.lines
-    campaigns = {of: campaign for _, of, campaign in judged(plan)}
+    campaigns = dict(judged(plan))
     names = {one["of"]: one["treatments"] for one in record.document["runs"]}
     commands = {one["of"]: one["command"] for one in record.document["runs"]}
     settings = {one["name"]: one["settings"] for one in record.document["treatments"]}

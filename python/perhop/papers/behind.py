@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from perhop.experiment.definition import Campaign
-from perhop.papers.pack import Pack
 from perhop.papers.plan import Plan
+from perhop.papers.study import Study
 
 
 def runs_behind(plan: Plan) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def runs_behind(plan: Plan) -> dict[str, Any]:
         A campaign has other random numbers in each treatment.
     """
     runs, treatments = [], dict[str, str]()
-    for _, of, campaign in judged(plan):
+    for of, campaign in judged(plan):
         design = campaign.design
         if design.seeds != "common":
             raise ValueError(f"{campaign.name}: the random numbers of treatments are not common")
@@ -38,11 +38,11 @@ def runs_behind(plan: Plan) -> dict[str, Any]:
                 name = f"{one.name} ({of})"
                 treatments[name] = settings
             names.append(name)
-        command = f"perhop run {_file(plan.pack, campaign)} {_settings(campaign.scenario.overrides)}"
+        command = f"perhop run {_file(plan.study, campaign)} {_settings(campaign.scenario.overrides)}"
         runs.append(
             {
                 "of": of,
-                "store": f"{plan.pack.key}.runs",
+                "store": f"{plan.study.key}.runs",
                 "replications": design.replications,
                 "runs": len(design.treatments) * design.replications,
                 "command": command.rstrip(),
@@ -53,21 +53,18 @@ def runs_behind(plan: Plan) -> dict[str, Any]:
     return {"runs": runs, "treatments": listed}
 
 
-def judged(plan: Plan) -> Iterator[tuple[int, str, Campaign]]:
-    """Yield each campaign that claims are judged by, with its place and its name.
-
-    Place 0 is the fitted point; the readings follow.
-    """
+def judged(plan: Plan) -> Iterator[tuple[str, Campaign]]:
+    """Yield each campaign that claims are judged by, with its name: the fitted point, then the readings."""
     of_readings = ((one.id, under) for one, under in plan.read)
-    for place, (of, campaigns) in enumerate((("as fitted", plan.fitted), *of_readings)):
+    for of, campaigns in (("as fitted", plan.fitted), *of_readings):
         for campaign in campaigns:
-            yield place, of if len(campaigns) == 1 else f"{of}, {campaign.name}", campaign
+            yield of if len(campaigns) == 1 else f"{of}, {campaign.name}", campaign
 
 
-def _file(pack: Pack, campaign: Campaign) -> str:
+def _file(study: Study, campaign: Campaign) -> str:
     path = Path(normpath(Path(campaign.scenario.name).absolute()))
-    inside = path.relative_to(pack.folder) if path.is_relative_to(pack.folder) else path
-    return shlex.quote(f"{pack.place}/{inside.as_posix()}")
+    inside = path.relative_to(study.folder) if path.is_relative_to(study.folder) else path
+    return shlex.quote(f"{study.place}/{inside.as_posix()}")
 
 
 def _settings(overrides: Sequence[str]) -> str:

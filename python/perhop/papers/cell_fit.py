@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -12,7 +13,6 @@ from perhop.judge.measured import Measurements
 from perhop.judge.quantity import PRINTED, Place, Subject
 from perhop.papers import fit
 from perhop.papers.error import PackError
-from perhop.papers.pack import Pack
 
 Cell = tuple[str, ...]
 """A printed number: response, groups, treatment."""
@@ -66,7 +66,7 @@ class CellFit(fit.Fit):
         return [name for name, error in errors.items() if error <= limit]
 
 
-def load(pack: Pack, subject: Subject) -> CellFit:
+def load(folder: Path, subject: Subject) -> CellFit:
     """Read the fit of a study.
 
     Raises
@@ -74,7 +74,7 @@ def load(pack: Pack, subject: Subject) -> CellFit:
     PackError
         `calibration.toml` is missing or malformed, or the factorial has not what it names.
     """
-    found, path = fit.load_fit(pack, CellFit), pack.folder / fit.FILE
+    found, path = fit.load_fit(folder, CellFit), folder / fit.FILE
     if subject.factorial is None:
         raise PackError(f"{path}: fits cells, and the claims have no [factorial]")
     try:

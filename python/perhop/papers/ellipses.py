@@ -7,7 +7,7 @@ import polars as pl
 
 from perhop.judge.measured import Measurements
 from perhop.papers import form
-from perhop.papers.study_folder import About, StudyFolder
+from perhop.papers.study import About, Study
 from perhop.plot import ellipses
 from perhop.report import page
 from perhop.report.study import Section
@@ -16,7 +16,7 @@ from perhop.units import Scale
 
 
 def section(
-    study: StudyFolder, figure: form.Figure, about: About, id_: str, fitted: Measurements, command: str
+    study: Study, figure: form.Figure, about: About, id_: str, fitted: Measurements, command: str
 ) -> Section | None:
     """Return the figure with its numbers; None where nothing was measured."""
     up, right = figure.response or "", figure.against or ""

@@ -6,12 +6,14 @@ the paper prints, and what is searched under which reading, each study says.
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any, Self, TypeVar
 
+from perhop.papers import records
 from perhop.papers.error import PackError
-from perhop.papers.pack import Pack
 from perhop.report.study import Section, Table
 
 FILE, RECORD = "calibration.toml", "calibration.json"
@@ -79,12 +81,13 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Fit:
-    """The content of `calibration.toml`: parameters in the order of the search.
+    """The content of `calibration.toml`: parameters in the order of the search, and its `[search]`.
 
-    A study adds what its `[search]` states.
+    Whoever needs some of `[search]` adds fields, which are called so.
     """
 
     parameters: Mapping[str, Parameter]
+    search: Mapping[str, Any] = field(default_factory=dict, kw_only=True)
 
     @property
     def before(self) -> Point:
@@ -115,25 +118,35 @@ class Fit:
 F = TypeVar("F", bound=Fit)
 
 
-def load_fit(pack: Pack, kind: type[F]) -> F:
-    """Read `calibration.toml`: `[[parameter]]`, and of `[search]` the fields of `kind`.
+def load_fit(folder: Path, kind: type[F]) -> F:
+    """Read the `calibration.toml` of a study.
 
     Raises
     ------
     PackError
-        It is missing or malformed, lacks one of these, or a value is none of those that are tried.
+        It is missing or malformed, lacks a field of `kind`, or a value is none of those that are tried.
     """
-    table, where, parameters = pack.toml(FILE), "search", dict[str, Parameter]()
+    path, where, parameters = folder / FILE, "search", dict[str, Parameter]()
     try:
-        stated = {one.name: table["search"][one.name] for one in fields(kind) if one.name != "parameters"}
+        table = tomllib.loads(path.read_bytes().decode())
+    except OSError as error:
+        raise PackError(f"{path}: {error.strerror}") from None
+    except ValueError as error:
+        raise PackError(f"{path}: {error}") from None
+    try:
+        search = table["search"]
+        stated = {
+            one.name: search[one.name] for one in fields(kind) if one.name not in ("parameters", "search")
+        }
+        where = "parameter"
         for one in table["parameter"]:
             where = f"parameter {one.get('name', '?')}"
             parameters[one["name"]] = Parameter.of({key: own for key, own in one.items() if key != "name"})
-    except PackError:
-        raise
+    except KeyError as error:
+        raise PackError(f"{path}: {where}: has no {error}") from None
     except (LookupError, TypeError, AttributeError, ValueError) as error:
-        raise PackError(f"{pack.folder / FILE}: {where}: {error}") from None
-    return kind(parameters, **stated)
+        raise PackError(f"{path}: {where}: {error}") from None
+    return kind(parameters, search=search, **stated)
 
 
 class Search:
@@ -188,13 +201,13 @@ class Search:
 
 
 def fit_record(
-    pack: Pack,
+    key: str,
     fitted: Sequence[str],
     fits: Mapping[str, Mapping[str, Any]],
     points: Sequence[Mapping[str, Any]],
     **more: Any,
 ) -> dict[str, Any]:
-    """Return the record of a calibration to some of the printed numbers.
+    """Return the record of a study's calibration to some of the printed numbers.
 
     `more` is what else the study records.
 
@@ -202,8 +215,8 @@ def fit_record(
     parameter, and what else is known of it; of every point its `fit`, `levels` and `error`.
     """
     return {
-        "paper": pack.key,
-        "command": f"perhop reproduce {pack.key} --calibrate",
+        "paper": key,
+        "command": f"perhop reproduce {key} --calibrate",
         "fitted": list(fitted),
         **more,
         "fits": fits,
@@ -211,9 +224,9 @@ def fit_record(
     }
 
 
-def read_record(pack: Pack) -> dict[str, Any]:
+def read_record(folder: Path) -> dict[str, Any]:
     """Read the record of a study's calibration."""
-    return pack.record(RECORD, ("command", "fitted", "fits", "points"))
+    return records.read(folder / RECORD, ("command", "fitted", "fits", "points"))
 
 
 def fit_section(fit: Fit, record: Mapping[str, Any], text: Sequence[str], tables: Sequence[Table]) -> Section:

@@ -17,15 +17,48 @@ from perhop.judge.grammar import Claims, ClaimsError, ClaimsFile
 from perhop.judge.parameters import unfit_predicate
 from perhop.papers import cell_fit, folder_faults, form, readings
 from perhop.papers.error import PackError
-from perhop.papers.form import FILE, StudyError
+from perhop.papers.form import FILE, StudyError, is_study
 from perhop.papers.readings import Reading
-from perhop.papers.study_folder import CODE, About, StudyFolder
+from perhop.papers.study import CODE, About, Study
 
 if TYPE_CHECKING:
     from perhop._core import Diagnostic
 
+OWN = Path(__file__).parents[1] / "papers_data"
+"""Folder of the project's studies."""
 
-def load(folder: Path, called: str = "", *, trust: bool = True) -> StudyFolder:
+
+def own_folder(key: str) -> Path:
+    """Return the folder of a study of the project.
+
+    Raises
+    ------
+    PackError
+        There is none; the message lists those there are.
+    """
+    known = sorted(path.parent.name for path in OWN.glob(f"*/{FILE}"))
+    if key not in known:
+        raise PackError(f"no pack {key!r}; there is {', '.join(known) or 'none'}")
+    return (OWN / key).resolve()
+
+
+def own_study(key: str) -> Study:
+    """Return a study of the project by its name; errors as of `own_folder` and `load`."""
+    return load(own_folder(key), key)
+
+
+def find_study(called: str, *, trust: bool = True) -> Study | None:
+    """Return a study by its folder, or by its name among those of the project; None where there is none.
+
+    Errors as of `load`. That a `study.py` of the project may run is trusted.
+    """
+    path = Path(called)
+    if is_study(path):
+        return load(path, trust=trust)
+    return own_study(called) if path.name == called and is_study(OWN / called) else None
+
+
+def load(folder: Path, called: str = "", *, trust: bool = True) -> Study:
     """Read a study.
 
     Parameters
@@ -51,9 +84,7 @@ def load(folder: Path, called: str = "", *, trust: bool = True) -> StudyFolder:
     return found
 
 
-def check(
-    folder: Path, *, trust: bool = True
-) -> tuple[StudyFolder | None, list[Diagnostic], list[Diagnostic]]:
+def check(folder: Path, *, trust: bool = True) -> tuple[Study | None, list[Diagnostic], list[Diagnostic]]:
     """Return a study if it has no mistakes, its mistakes, and warnings of its campaigns.
 
     Raises
@@ -81,7 +112,7 @@ class _Reader:
         self.place = f"papers/{called}" if called else str(self.shown)
         self.mistakes: list[Diagnostic] = []
 
-    def read(self) -> StudyFolder | None:
+    def read(self) -> Study | None:
         """Return the study; None where a file has mistakes."""
         path = self.shown / FILE
         try:
@@ -104,12 +135,14 @@ class _Reader:
         if self.mistakes:
             return None
         past = tuple(one for one in beyond if one is not None)
-        study = StudyFolder(self.folder, self.called, file, known, (), code, self.place, past)
+        study = Study(self.folder, self.called, file, known, (), code, self.place, past)
         study = replace(study, readings=self.readings(study))
         self.tell(folder_faults.in_study(study))
         if self.mistakes:
             return None
-        return replace(study, fit=cell_fit.load(study.pack, study.about[0].subject)) if file.refit else study
+        return (
+            replace(study, fit=cell_fit.load(study.folder, study.about[0].subject)) if file.refit else study
+        )
 
     def tell(self, faults: Iterable[Fault]) -> None:
         """Note mistakes in `study.toml`."""
@@ -206,14 +239,14 @@ class _Reader:
             self.mistakes += one.claims.diagnostics(twice) if twice else []
             taken |= {claim.id: one.claims.path.name for claim in one.claims.claims}
 
-    def readings(self, study: StudyFolder) -> tuple[Reading, ...]:
+    def readings(self, study: Study) -> tuple[Reading, ...]:
         """Return the readings of `readings.toml`, none without one."""
         path = self.shown / readings.FILE
         if not path.is_file():
             return ()
         source = path.read_bytes()
         try:
-            found, quick = readings.read(path, source, [claim.id for claim in study.claims])
+            found = readings.read(path, source, [claim.id for claim in study.claims])
         except StudyError as error:
             self.mistakes += error.diagnostics
             return ()
@@ -223,9 +256,6 @@ class _Reader:
             for k, one in enumerate(singles)
             for fault in folder_faults.under_reading(study, one, ("reading", k))
         ]
-        if quick is not None:
-            hint = f"write them as `claims` of [quick] in {FILE}"
-            faults.append(Fault(("quick",), "claims of the quick form stand elsewhere", hint, of_key=True))
         if faults:
             self.mistakes += shape.diagnostics(path, source, faults)
         return found

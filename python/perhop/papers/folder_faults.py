@@ -8,7 +8,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from string import Formatter
-from typing import TYPE_CHECKING
 
 from perhop import _core
 from perhop.experiment.definition import Campaign
@@ -17,12 +16,9 @@ from perhop.experiment.fault import At, DesignError, Fault
 from perhop.judge.parameters import unfit_of
 from perhop.judge.quantity import Subject, among
 from perhop.papers import form
-from perhop.papers.plan import by_level, short, without
+from perhop.papers.campaigns import by_level, short, without
 from perhop.papers.readings import Reading
-from perhop.papers.study_folder import CODE, About, StudyFolder
-
-if TYPE_CHECKING:
-    pass
+from perhop.papers.study import CODE, About, Study
 
 KINDS = ("means", "ellipses", "map", "main", "interactions", "shares", "model")
 """Kinds of figures."""
@@ -30,13 +26,13 @@ BY_LEVEL = ("means", "ellipses")
 """Those of quantities; the others are of an analysis."""
 
 
-def in_study(study: StudyFolder) -> Iterator[Fault]:
+def in_study(study: Study) -> Iterator[Fault]:
     """Yield the mistakes in `study.toml`."""
     for part in (_quick, _labelled, _told, _drawn):
         yield from part(study)
 
 
-def under_reading(study: StudyFolder, reading: Reading, at: At) -> Iterator[Fault]:
+def under_reading(study: Study, reading: Reading, at: At) -> Iterator[Fault]:
     """Yield the first mistake that each campaign has under a reading."""
     for own in study.reads(reading):
         try:
@@ -60,7 +56,7 @@ def _faulty(make: Callable[[], Campaign], settings: Sequence[str], at: At) -> It
         yield Fault(own, f"{wrong['path']}: {wrong['rule']}", wrong["hint"])
 
 
-def _quick(study: StudyFolder) -> Iterator[Fault]:
+def _quick(study: Study) -> Iterator[Fault]:
     """Yield the mistakes in the quick form, and in how often a reading is run."""
     quick, known = study.file.quick, [claim.id for claim in study.claims]
     times: dict[At, int | None] = {
@@ -88,7 +84,7 @@ def _quick(study: StudyFolder) -> Iterator[Fault]:
     }
     for at, change in by.items():
         yield from _levels(study, at, change)
-        for each in (one for about in study.about for one in about.campaigns if change):
+        for each in study.fitted if change else ():
             yield from _faulty(partial(by_level, each, change), (), at)
     yield from _levels(study, ("quick", "without"), {name: k for k, name in enumerate(quick.without)})
     factors = [name for one in study.about for name in one.subject.levels]
@@ -97,7 +93,7 @@ def _quick(study: StudyFolder) -> Iterator[Fault]:
         yield Fault(("read_by",), f"there is no factor `{name}`", among(name, factors))
 
 
-def _levels(study: StudyFolder, at: At, named: Mapping[str, object]) -> Iterator[Fault]:
+def _levels(study: Study, at: At, named: Mapping[str, object]) -> Iterator[Fault]:
     """Yield the levels that no campaign has; of a list each has its place."""
     for name, value in named.items():
         if name not in study.levels:
@@ -106,7 +102,7 @@ def _levels(study: StudyFolder, at: At, named: Mapping[str, object]) -> Iterator
             yield Fault((*at, place), rule, among(name, [*study.levels]), of_key=is_key)
 
 
-def _labelled(study: StudyFolder) -> Iterator[Fault]:
+def _labelled(study: Study) -> Iterator[Fault]:
     """Yield the labels of what has none on the page."""
     known = dict[str, None]()
     for one in study.campaigns:
@@ -124,7 +120,7 @@ def _labelled(study: StudyFolder) -> Iterator[Fault]:
             yield Fault(("labels", name), rule, hint, of_key=True)
 
 
-def _told(study: StudyFolder) -> Iterator[Fault]:
+def _told(study: Study) -> Iterator[Fault]:
     """Yield what rows, sections and runs to draw ask for and the campaigns have not."""
     file, claims = study.file, {claim.id: about for about in study.about for claim in about.claims.claims}
     for k, row in enumerate(file.row):
@@ -149,7 +145,7 @@ def _told(study: StudyFolder) -> Iterator[Fault]:
             yield Fault(at, f"there is no factor `{factor}`", among(factor, [*known]))
 
 
-def _made(study: StudyFolder, row: form.Rows, at: At) -> Iterator[Fault]:
+def _made(study: Study, row: form.Rows, at: At) -> Iterator[Fault]:
     """Yield what is wrong with rows that a function makes."""
     name = row.made or ""
     if name not in study.rows:
@@ -158,7 +154,7 @@ def _made(study: StudyFolder, row: form.Rows, at: At) -> Iterator[Fault]:
         yield Fault((*at, "made"), wrong)
 
 
-def _without_row(study: StudyFolder, about: About) -> Iterator[Fault]:
+def _without_row(study: Study, about: About) -> Iterator[Fault]:
     """Yield the first printed value of a campaign that no row has."""
     names = (None, *(one.name for one in study.campaigns))
     rows = [row for row in study.file.row if row.campaign in names and row.made is None]
@@ -179,7 +175,7 @@ def _without_row(study: StudyFolder, about: About) -> Iterator[Fault]:
             return
 
 
-def _drawn(study: StudyFolder) -> Iterator[Fault]:
+def _drawn(study: Study) -> Iterator[Fault]:
     """Yield what figures, assumptions and findings ask for and the campaigns have not."""
     file = study.file
     for k, figure in enumerate(file.figure):
@@ -217,7 +213,7 @@ def _drawn(study: StudyFolder) -> Iterator[Fault]:
             yield Fault(("finding", k, "text"), f"there is no value `{name}`", hint)
 
 
-def _valued(study: StudyFolder, value: form.Value, at: At) -> Iterator[Fault]:
+def _valued(study: Study, value: form.Value, at: At) -> Iterator[Fault]:
     """Yield the mistakes of a value in a text."""
     yield from _asked(study, value, at, alone=True)
     for key, own, known in (
@@ -228,7 +224,7 @@ def _valued(study: StudyFolder, value: form.Value, at: At) -> Iterator[Fault]:
             yield Fault((*at, key), f"there is no {key} `{own}`", among(own, known))
 
 
-def _asked(study: StudyFolder, part: form.Asked, at: At, *, alone: bool = False) -> Iterator[Fault]:
+def _asked(study: Study, part: form.Asked, at: At, *, alone: bool = False) -> Iterator[Fault]:
     """Yield why a part cannot be asked of its campaign."""
     names = [one.name for one in study.campaigns]
     if part.campaign is not None and part.campaign not in names:

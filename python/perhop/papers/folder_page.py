@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import product
 from typing import Any, cast
 
@@ -13,118 +13,20 @@ import numpy as np
 import polars as pl
 
 from perhop.experiment.analyze import analyze, asked_of
-from perhop.experiment.definition import Campaign
-from perhop.judge.campaign import judge
 from perhop.judge.cells import Cells
 from perhop.judge.measured import Measurements
-from perhop.judge.quantity import Quantity
-from perhop.judge.verdict import ClaimPart
 from perhop.papers import ellipses, form, model, refit
-from perhop.papers.plan import Plan
-from perhop.papers.study import Outcome
-from perhop.papers.study_folder import About, StudyFolder
+from perhop.papers.outcome import Outcome, Value, values_of
+from perhop.papers.study import About, Study
 from perhop.plot import comparison, maps
 from perhop.plot.effects import Line, Mean, Panel, draw_curve, draw_means
 from perhop.report import effects, page
 from perhop.report.study import Section, StudyPage, render
-from perhop.run.run import Result
 from perhop.say.document import Table
 from perhop.units import Scale
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reproduced(Outcome):
-    """Outcome of a study in a folder, which its `study.py` is given.
-
-    Attributes
-    ----------
-    measured
-        What each campaign measured at the fitted point, by its file.
-    read
-        The same under each reading that the campaign was run under: by reading, then by file.
-    shown
-        What rows and figures are of: the first replications, where a paper had fewer than claims need.
-    beyond
-        What the campaigns past the paper measured, none where they were not run.
-    drawn
-        Runs of `draw`, whole, by the levels that it names; none where nothing is drawn.
-    campaigns
-        By file.
-    labels
-        Those of `study.toml`.
-    """
-
-    measured: Mapping[str, Measurements]
-    read: Mapping[str, Mapping[str, Measurements]]
-    shown: Mapping[str, Measurements] = field(default_factory=dict)
-    beyond: Mapping[str, Measurements] = field(default_factory=dict)
-    drawn: Mapping[str, Result] = field(default_factory=dict)
-    campaigns: Mapping[str, Campaign] = field(default_factory=dict)
-    labels: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Value:
-    """A quantity, at the levels of `each` in its part, what was measured of it, and its unit.
-
-    In a figure closed forms as well, by name.
-    """
-
-    levels: tuple[str, ...]
-    quantity: Quantity
-    part: ClaimPart
-    unit: str | None
-    forms: Mapping[str, float | None] = field(default_factory=dict)
-
-    @property
-    def mean(self) -> float:
-        """The mean; 0 without a value."""
-        return 0.0 if self.part.measured is None else self.part.measured.mean
-
-    def off(self, form: str) -> float:
-        """Return the distance to a closed form; NaN where there is none."""
-        found = self.forms[form]
-        return math.nan if found is None else abs(self.mean - found)
-
-    @property
-    def runs(self) -> int:
-        """How many replications it is of."""
-        return 0 if self.part.measured is None else self.part.measured.n
-
-    def text(self, scale: Scale | None = None) -> str:
-        """Return the value with its interval, and its unit where none is given."""
-        found = self.part.measured
-        if found is None:
-            return "no value"
-        own = Scale.of(self.unit, abs(found.mean)) if scale is None else replace(scale, unit="")
-        return own.value(found.mean, found.half_width)
-
-    def __format__(self, spec: str) -> str:
-        """Return the value as a text has it: with its unit, or by a format its number alone."""
-        return format(self.mean, spec) if spec and self.part.measured is not None else self.text()
-
-    def printed(self, scale: Scale) -> str | None:
-        """Return what is printed, in a unit; None where nothing is."""
-        return None if self.part.printed is None else f"{self.part.printed / scale.factor:g}"
-
-
-def values_of(study: StudyFolder, part: form.Asked, measured: Mapping[str, Measurements]) -> Iterator[Value]:
-    """Yield what a part of `study.toml` asks for, as it was measured; nothing where it was not run."""
-    about = study.of(part.campaign)
-    if about.name not in measured:
-        return
-    drawn = [*about.references.forms] if isinstance(part, form.Figure) else []
-    for one in about.quantities(part):
-        of = one.quantity
-        places = {**of.at, **(of.effect or {}), "response": of.response}
-        levels = tuple(places[name] for name in part.each)
-        forms = {name: about.references.form(name, of) for name in drawn}
-        for hypothesis in one.hypotheses:
-            judged = judge(measured[about.name], hypothesis, of)
-            yield Value(levels, of, judged, of.unit(about.subject.units[of.response]), forms)
-
-
-def page_of(study: StudyFolder, plan: Plan, outcome: Reproduced) -> str:
+def page_of(study: Study, outcome: Outcome) -> str:
     """Return the page as HTML."""
     measured = {**outcome.shown, **outcome.beyond}
     sections = [
@@ -132,7 +34,7 @@ def page_of(study: StudyFolder, plan: Plan, outcome: Reproduced) -> str:
         for k, figure in enumerate(study.file.figure, 1)
         if (section := _section(study, figure, k, measured, outcome.document["command"])) is not None
     ]
-    own: Callable[[Reproduced], Sequence[Section]] | None = getattr(study.code, "sections", None)
+    own: Callable[[Outcome], Sequence[Section]] | None = getattr(study.code, "sections", None)
     fitted = [] if study.fit is None else [_refit(study, outcome)]
     sections = [*(own(outcome) if own else []), *sections, *fitted]
     if study.file.citation is not None:
@@ -154,7 +56,7 @@ def page_of(study: StudyFolder, plan: Plan, outcome: Reproduced) -> str:
     )
 
 
-def _refit(study: StudyFolder, outcome: Reproduced) -> Section:
+def _refit(study: Study, outcome: Outcome) -> Section:
     """Return the section on the fit."""
     return refit.section(study, outcome.measured[study.about[0].name], outcome.document["command"])
 
@@ -184,7 +86,7 @@ def _cited(one: form.Citation) -> str:
 
 
 def _section(
-    study: StudyFolder, figure: form.Figure, k: int, measured: Mapping[str, Measurements], command: str
+    study: Study, figure: form.Figure, k: int, measured: Mapping[str, Measurements], command: str
 ) -> Section | None:
     """Return a figure with its numbers; None where there is nothing to draw."""
     about, id_ = study.of(figure.campaign), f"figure-{k}"
@@ -215,9 +117,7 @@ def _section(
     return Section(id_, figure.title, tables=tables, drawings=drawings, paired=paired)
 
 
-def figure_of(
-    study: StudyFolder, figure: form.Figure, measured: Mapping[str, Measurements]
-) -> dict[str, Means]:
+def figure_of(study: Study, figure: form.Figure, measured: Mapping[str, Measurements]) -> dict[str, Means]:
     """Return the drawings of a figure of means: by the level that each is of where they are apart."""
     about, groups = study.of(figure.campaign), dict[str, dict[tuple[str, ...], Value]]()
     for one in values_of(study, figure, measured):
@@ -233,7 +133,7 @@ def figure_of(
 
 
 def _above(
-    study: StudyFolder, figure: form.Figure, first: str, drawn: Means, measured: Mapping[str, Measurements]
+    study: Study, figure: form.Figure, first: str, drawn: Means, measured: Mapping[str, Measurements]
 ) -> str:
     """Return in a sentence where one of two lines is above the other; nothing of other figures."""
     if figure.kind != "means" or len(drawn.each) != 2 or len(drawn.levels[0]) != 2:
@@ -264,7 +164,7 @@ class Means:
 
     def __init__(
         self,
-        study: StudyFolder,
+        study: Study,
         figure: form.Figure,
         about: About,
         title: str,

@@ -316,13 +316,10 @@ class ReadingsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     Attributes
     ----------
-    quick
-        Ids of the claims that `--quick` judges, of a study without `study.toml`.
     reading, pair
         In order.
     """
 
-    quick: list[str] | None = None
     reading: list[WrittenReading] = []
     pair: list[WrittenPair] = []
 

@@ -12,18 +12,24 @@ import platform
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from perhop.experiment import shape
 from perhop.experiment.definition import Campaign
+from perhop.experiment.fault import Fault
+from perhop.experiment.shape import Text
 from perhop.judge.verdict import MIN_REPLICATIONS
+from perhop.papers import form
+from perhop.papers.campaigns import short, without
 from perhop.papers.error import PackError
-from perhop.papers.pack import TEXT, TEXTS, WHOLE, Keys
-from perhop.papers.plan import Plan, Results, short, without
+from perhop.papers.form import StudyError
+from perhop.papers.plan import Plan, Results
 from perhop.papers.recorded import machine, run_lines
+from perhop.papers.reduce import reduce
 from perhop.papers.study import Study
 from perhop.report import page
 from perhop.run.live import Live
@@ -33,19 +39,57 @@ FILE, RECORD = "kernel.toml", "kernel.json"
 HOSTS = ("Arm", "Hosts", "Treatments", "Settings", "Route", "MTU")
 """Columns of the table of hosts' settings."""
 
-_KERNEL: Keys = {
-    "replications": WHOLE,
-    "campaigns": WHOLE,
-    "set": TEXTS,
-    "simulator": TEXTS,
-    "without": TEXTS,
-    "left_out": TEXTS,
-    "unjudged": TEXTS,
-}
-_VARIANT: Keys = {"id": TEXT, "meaning": TEXT, "set": TEXTS}
+
+class Kernel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a study is run on real packets.
+
+    Attributes
+    ----------
+    replications
+        Of each treatment.
+    campaigns
+        How many of the study's campaigns, the first, are run.
+    set, simulator
+        Settings of all runs; more for those in virtual time.
+    without
+        Levels that a kernel cannot have: their treatments are run in virtual time alone.
+    left_out
+        What is not done, in words.
+    """
+
+    replications: int
+    campaigns: int
+    set: list[str]
+    simulator: list[str] = []
+    without: list[str] = []
+    left_out: list[str]
+
+
+class Variant(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """More settings for an arm of its own on the kernel."""
+
+    id: Text
+    meaning: Text
+    set: list[str]
+
+
+class Unjudged(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Claims, by their ids, that runs on real packets do not judge, and why."""
+
+    claims: list[str]
+    why: Text
+
+
+class KernelFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`kernel.toml` of a study."""
+
+    kernel: Kernel
+    variant: list[Variant] = []
+    unjudged: list[Unjudged] = []
 
 
 # at import, in one thread: several that are the first to decode a type crash msgspec (0.22)
+msgspec.json.Decoder(KernelFile)
 _LIVE = msgspec.json.Decoder(Live)
 
 
@@ -66,62 +110,70 @@ class Arm:
         return self.id != "simulator"
 
 
-def arms(study: Study[Any, Any]) -> tuple[Arm, ...]:
+def arms(study: Study) -> tuple[Arm, ...]:
     """Return the arms of a study: the simulator, the kernel, and its variants on the kernel.
 
     Raises
     ------
     PackError
-        The study has no `kernel.toml`, or one that says something else.
+        The study has no `kernel.toml`.
+    StudyError
+        It has mistakes.
     """
-    whole: Plan = study.plan(False)
-    path = whole.pack.folder / FILE
+    path = study.folder / FILE
     if not path.is_file():
-        prepared = sorted(one.parent.name for one in whole.pack.folder.parent.glob(f"*/{FILE}"))
+        prepared = sorted(one.parent.name for one in study.folder.parent.glob(f"*/{FILE}"))
         raise PackError(
             f"{path}: is not there: {study.key} is not prepared for real packets",
             f"prepared are {', '.join(prepared)}",
         )
-    (given,) = whole.pack.tables(FILE, "kernel", _KERNEL)
-    variants = whole.pack.tables(FILE, "variant", _VARIANT, least=0)
-    if given["replications"] < MIN_REPLICATIONS:
-        raise PackError(f"{path}: 'replications' is below {MIN_REPLICATIONS}: nothing could be judged")
-
-    some = whole.fitted[: given["campaigns"]]
-    lacking = tuple(given.get("without", ()))
+    source = path.read_bytes()
+    file = msgspec.convert(shape.read(path, source, KernelFile, StudyError), KernelFile)
+    given, known = file.kernel, [claim.id for claim in study.claims]
+    some = study.fitted[: given.campaigns]
+    faults = [
+        fault
+        for k, one in enumerate(file.unjudged)
+        for fault in form.unknown(("unjudged", k, "claims"), one.claims, known)
+    ]
+    if given.replications < MIN_REPLICATIONS:
+        rule = f"nothing can be judged below {MIN_REPLICATIONS} replications"
+        faults.append(Fault(("kernel", "replications"), rule))
     try:
-        possible = tuple(without(one, lacking) for one in some)
+        possible = [without(one, given.without) for one in some]
     except ValueError as error:
-        raise PackError(f"{path}: 'without': {error}") from None
+        faults.append(Fault(("kernel", "without"), str(error)))
+    if faults:
+        raise StudyError(shape.diagnostics(path, source, faults))
 
-    unjudged = frozenset(given.get("unjudged", ()))
-    if unknown := unjudged - {claim.id for claim in whole.pack.claims}:
-        raise PackError(f"{path}: 'unjudged': no claim {', '.join(sorted(unknown))}")
-
-    def under(campaigns: Sequence[Campaign], settings: Sequence[str], lacking: tuple[str, ...]) -> Plan:
-        fitted = tuple(short(one, (*given["set"], *settings), given["replications"]) for one in campaigns)
-        left_out = tuple(given["left_out"])
-        return replace(
-            whole,
-            fitted=fitted,
-            read=(),
-            beyond=(),
-            drawn=(),
-            unjudged=unjudged,
-            left_out=left_out,
-            without=lacking,
-            replications=given["replications"],
+    def under(campaigns: Sequence[Campaign], settings: Sequence[str], lacking: Sequence[str]) -> Plan:
+        return Plan(
+            study,
+            tuple(short(one, (*given.set, *settings), given.replications) for one in campaigns),
+            unjudged={
+                claim: f"real packets do not judge it: {one.why}"
+                for one in file.unjudged
+                for claim in one.claims
+            },
+            left_out=tuple(given.left_out),
+            without=tuple(lacking),
+            replications=given.replications,
         )
 
     return (
-        Arm("simulator", "perhop's TCP in virtual time", under(some, given.get("simulator", ()), ())),
-        Arm("kernel", "this kernel's TCP on real packets", under(possible, (LIVE,), lacking)),
-        *(Arm(one["id"], one["meaning"], under(possible, (LIVE, *one["set"]), lacking)) for one in variants),
+        Arm("simulator", "perhop's TCP in virtual time", under(some, given.simulator, ())),
+        *(
+            Arm(one.id, one.meaning, under(possible, (LIVE, *one.set), given.without))
+            for one in (
+                Variant(id="kernel", meaning="this kernel's TCP on real packets", set=[]),
+                *file.variant,
+            )
+        ),
     )
 
 
 def document(
-    study: Study[Any, Any],
+    study: Study,
     measured: Sequence[tuple[Arm, Results]],
     made: Mapping[str, tuple[str, str | None]],
     command: str,
@@ -133,8 +185,7 @@ def document(
     `perhop.experiment.work.LIVE` has it.
     """
     found = {
-        arm.id: study.reduce(arm.plan, results, command, results_version).document
-        for arm, results in measured
+        arm.id: reduce(arm.plan, results, command, results_version).document for arm, results in measured
     }
     first = found["simulator"]
     runs, hosts = _runs(measured, made)
@@ -180,8 +231,8 @@ def _runs(
     """Return every run with lateness and values, and the settings of hosts, each once."""
     runs, hosts = list[dict[str, Any]](), list[dict[str, Any]]()
     for arm, results in measured:
-        for campaign in arm.plan.fitted:
-            for values, key in run_lines(campaign, results.fitted):
+        for campaign, own in zip(arm.plan.fitted, results.campaigns, strict=True):
+            for values, key in run_lines(campaign, own):
                 name = campaign.design.treatments[values.pop("treatment")].name
                 replication, seed = values.pop("replication"), values.pop("seed")
                 digest, live = made[key]
@@ -190,10 +241,10 @@ def _runs(
                 if live is not None:
                     how = msgspec.to_builtins(_LIVE.decode(live))
                     one |= {each: how[each] for each in _LATE}
-                    own = {"arm": arm.id, **{each: how[each] for each in _OF_HOSTS}}
-                    same = next((each for each in hosts if own.items() <= each.items()), None)
+                    host = {"arm": arm.id, **{each: how[each] for each in _OF_HOSTS}}
+                    same = next((each for each in hosts if host.items() <= each.items()), None)
                     if same is None:
-                        hosts.append(same := {**own, "treatments": []})
+                        hosts.append(same := {**host, "treatments": []})
                     if name not in same["treatments"]:
                         same["treatments"].append(name)
                 runs.append({**one, "values": values})
@@ -216,17 +267,17 @@ def _name(row: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def _judged(claim: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: claim[key] for key in ("verdict", "direction", "size")}
+    return {key: claim[key] for key in ("verdict", "direction", "size", "reason")}
 
 
-def render(study: Study[Any, Any], found: Mapping[str, Any]) -> str:
+def render(study: Study, found: Mapping[str, Any]) -> str:
     """Return the page: paper, simulator, kernel and its variants, each number and each claim."""
     arms = found["arms"]
     rows = [row for row in found["rows"] if row["published"] is not None]
     return page.render(
         "kernel.html.j2",
         {
-            "title": f"{study.title}: on real packets",
+            "title": f"{study.file.title}: on real packets",
             "document": found,
             "arms": arms,
             "rows": rows,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from perhop.judge.cells import Cells
 from perhop.judge.terms import residuals
 from perhop.papers import form
-from perhop.papers.study_folder import About, StudyFolder
+from perhop.papers.study import About, Study
 from perhop.plot.residuals import draw_qq, draw_residuals
 from perhop.report import page
 from perhop.report.study import Section
@@ -20,7 +20,7 @@ _SET_ASIDE = 0.1
 
 
 def section(
-    study: StudyFolder, figure: form.Figure, about: About, id_: str, measured: Cells, command: str
+    study: Study, figure: form.Figure, about: About, id_: str, measured: Cells, command: str
 ) -> Section:
     """Return the model, the normal Q-Q plot of its residuals, and these by prediction."""
     response = figure.response or ""

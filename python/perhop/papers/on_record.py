@@ -19,13 +19,12 @@ from perhop import _core
 from perhop.experiment.campaign import plan as planned
 from perhop.experiment.definition import Campaign
 from perhop.experiment.ledger import MEASURES_VERSION
-from perhop.papers import recorded
+from perhop.papers import recorded, records
 from perhop.papers.behind import judged, runs_behind
 from perhop.papers.error import PackError
-from perhop.papers.pack import Pack
 from perhop.papers.plan import Plan, Results
 from perhop.papers.recorded import FIRST
-from perhop.papers.records import encode
+from perhop.papers.study import Study
 from perhop.units import counted
 
 Line = Mapping[str, str]
@@ -69,7 +68,7 @@ class StaleRecordError(Exception):
     """
 
     def __init__(self, message: str, plan: Plan, command: str) -> None:
-        super().__init__(f"{plan.pack.folder / recorded.FOLDER}: {message}")
+        super().__init__(f"{plan.study.folder / recorded.FOLDER}: {message}")
         self.hint = f"{command} --verify all makes every run and judges anew"
 
 
@@ -86,29 +85,30 @@ class Record:
         return int(self.document["made"]["runs"])
 
 
-def read(pack: Pack) -> Record | None:
-    """Read the record of a pack; None where it has none.
+def read(study: Study) -> Record | None:
+    """Read the record of a study; None where it has none.
 
     Raises
     ------
     PackError
         It is malformed, or half of it is missing.
     """
-    folder = pack.folder / recorded.FOLDER
+    folder = study.folder / recorded.FOLDER
     if not (folder / recorded.RESULTS).exists() and not (folder / recorded.RUNS).exists():
         return None
-    document = pack.record(f"{recorded.FOLDER}/{recorded.RESULTS}", ("paper",))
+    document = records.read(folder / recorded.RESULTS, ("paper",))
     try:
         msgspec.convert(document, _Head)
     except msgspec.ValidationError as error:
         raise PackError(f"{folder / recorded.RESULTS}: {error}") from None
-    return Record(document, tuple(_lines(pack)))
+    return Record(document, tuple(_lines(folder / recorded.RUNS)))
 
 
-def _lines(pack: Pack) -> Iterator[Line]:
-    path = pack.folder / recorded.FOLDER / recorded.RUNS
+def _lines(path: Path) -> Iterator[Line]:
     try:
-        text = pack.scenario(f"{recorded.FOLDER}/{recorded.RUNS}").decode()
+        text = path.read_bytes().decode()
+    except OSError as error:
+        raise PackError(f"{path}: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise PackError(f"{path}: not UTF-8 at byte {error.start}") from None
     names, *rows = [*csv.reader(io.StringIO(text))] or [[]]
@@ -148,7 +148,7 @@ def current(plan: Plan, record: Record, command: str) -> Record:
     behind = msgspec.json.decode(msgspec.json.encode(runs_behind(plan)))
     if not same_runs(record.document, behind):
         raise StaleRecordError(
-            f"the files of {plan.pack.key} ask for other runs than are on record: its verdicts are not "
+            f"the files of {plan.study.key} ask for other runs than are on record: its verdicts are not "
             "current and not shown",
             plan,
             command,
@@ -162,7 +162,7 @@ def _other_version(plan: Plan, document: Mapping[str, Any]) -> str | None:
     It holds where no version since has changed what a scenario of the study gives.
     """
     then, now = document["results_version"], _core.RESULTS_VERSION
-    since = now if then >= now else max(_since(campaign) for _, _, campaign in judged(plan))
+    since = now if then >= now else max(_since(campaign) for _, campaign in judged(plan))
     if then > now:
         return f"recorded under results_version {then}, this perhop has {now}"
     if then < since:
@@ -204,13 +204,13 @@ def check_verdicts(plan: Plan, record: Record, document: Mapping[str, Any]) -> N
     StaleRecordError
         With the claims that differ.
     """
-    now, then = msgspec.json.decode(encode(document)), record.document
+    now, then = msgspec.json.decode(records.encode(document)), record.document
     if _same(then["claims"], now["claims"]) and _same(then["rows"], now["rows"]):
         return
     by_id = {one["id"]: one for one in then["claims"] if isinstance(one, dict) and "id" in one}
     differ = [one["id"] for one in now["claims"] if not _same(by_id.get(one["id"]), one)]
     raise StaleRecordError(
-        f"by the files of {plan.pack.key} as they are, the values on record give other "
+        f"by the files of {plan.study.key} as they are, the values on record give other "
         f"{'verdicts' if differ else 'rows'} than {recorded.RESULTS} has{': ' if differ else ''}"
         f"{', '.join(differ)}; nothing of it is shown",
         plan,
@@ -246,11 +246,11 @@ def results_of(plan: Plan, record: Record) -> Results:
     for line in record.lines:
         lines.setdefault(line["of"], []).append(line)
     frames = []
-    for one, (_, of, campaign) in zip(record.document["runs"], judged(plan), strict=True):
+    for one, (of, campaign) in zip(record.document["runs"], judged(plan), strict=True):
         found = Counter(map(_place, lines[of]))
         asked = Counter((name, k) for name in one["treatments"] for k in range(one["replications"]))
         if wrong := [*(asked - found), *(found - asked)]:
-            (name, k), path = wrong[0], plan.pack.folder / recorded.FOLDER / recorded.RUNS
+            (name, k), path = wrong[0], plan.study.folder / recorded.FOLDER / recorded.RUNS
             raise PackError(
                 f"{path}: {of}, {name}, replication {k} has {counted(found[name, k], 'line')}, not "
                 f"{asked[name, k]}"

@@ -2,34 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice
-from typing import Any, TypeVar
+from functools import partial
 
 import polars as pl
 
 from perhop.experiment.definition import Campaign
-from perhop.experiment.factors import Factor, Level
 from perhop.judge.measured import Measurements
-from perhop.papers.error import PackError
-from perhop.papers.pack import TEXTS, Pack
+from perhop.judge.verdict import MIN_REPLICATIONS
+from perhop.papers import form, refit
+from perhop.papers.campaigns import by_level, short, without
 from perhop.papers.readings import Reading
-from perhop.run.run import AnyJob, Result
-
-T = TypeVar("T")
+from perhop.papers.study import About, Study
+from perhop.run.run import AnyJob, Result, TracedJob
+from perhop.units import counted
 
 NO_READINGS = "the readings of what the paper leaves open: a verdict is that of the fitted point alone"
 
 
 @dataclass(frozen=True)
-class Sweep:
-    """A campaign of ours, beyond the paper; `axes` are labels of what varies, for drawings."""
+class Results:
+    """Outcome of the runs of a plan.
 
-    id: str
-    title: str
-    campaign: Campaign
-    axes: tuple[str, ...] = ()
+    Attributes
+    ----------
+    campaigns
+        What each measured, in the order of the plan.
+    drawn
+        Runs to draw, by name.
+    """
+
+    campaigns: Sequence[Measurements]
+    drawn: Mapping[str, Result]
 
 
 @dataclass(frozen=True)
@@ -43,8 +48,10 @@ class Plan:
         replications. Their factors have the same names.
     read
         The readings of what the paper leaves open, each with the campaigns under it.
+    beyond
+        Campaigns past the paper.
     unjudged
-        Ids of claims that a quick plan does not judge.
+        Claims that are not judged by these runs, and why.
     left_out
         What is not done, in words; empty for the whole study.
     drawn
@@ -55,21 +62,21 @@ class Plan:
         How many replications tables are of; as many as the paper's where it is None.
     """
 
-    pack: Pack
+    study: Study
     fitted: tuple[Campaign, ...]
     read: tuple[tuple[Reading, tuple[Campaign, ...]], ...] = ()
-    beyond: tuple[Sweep, ...] = ()
-    unjudged: frozenset[str] = frozenset()
+    beyond: tuple[About, ...] = ()
+    unjudged: Mapping[str, str] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
     drawn: tuple[AnyJob, ...] = ()
-    without: tuple[str, ...] = field(default=(), kw_only=True)
-    replications: int | None = field(default=None, kw_only=True)
+    without: tuple[str, ...] = ()
+    replications: int | None = None
 
     @property
     def campaigns(self) -> tuple[Campaign, ...]:
         """All campaigns, in the order in which they are run."""
         under = (one for _, campaigns in self.read for one in campaigns)
-        return (*self.fitted, *under, *(sweep.campaign for sweep in self.beyond))
+        return (*self.fitted, *under, *(one.campaign for one in self.beyond))
 
     def at_fit(self) -> Plan:
         """Return the plan without its readings."""
@@ -77,148 +84,88 @@ class Plan:
 
     def results(self, measured: Iterable[pl.DataFrame], drawn: Iterable[Result]) -> Results:
         """Sort the outcome of the runs: `Store.scalars` of each campaign, then what was drawn."""
-        frames = list(measured)
-        found = iter(frames)
-
-        def of(campaigns: Sequence[Campaign]) -> Measurements:
-            own = [*islice(found, len(campaigns))]
-            return Measurements(pl.concat(own, how="diagonal") if own else pl.DataFrame())
-
-        return Results(
-            of(self.fitted),
-            tuple((reading, of(campaigns)) for reading, campaigns in self.read),
-            tuple((sweep, of((sweep.campaign,))) for sweep in self.beyond),
-            {job[1]: result for job, result in zip(self.drawn, drawn, strict=True)},
-            apart=tuple(Measurements(one) for one in frames),
-        )
+        named = {job[1]: result for job, result in zip(self.drawn, drawn, strict=True)}
+        return Results([Measurements(one) for one in measured], named)
 
 
-@dataclass(frozen=True)
-class Results:
-    """Outcome of the runs of a plan.
-
-    `drawn` are by name of the run. `apart` has what each campaign measured, in the order of the plan.
-    """
-
-    fitted: Measurements
-    read: tuple[tuple[Reading, Measurements], ...]
-    beyond: tuple[tuple[Sweep, Measurements], ...]
-    drawn: Mapping[str, Result]
-    apart: Sequence[Measurements] = ()
-
-
-def short(campaign: Campaign, overrides: Sequence[str] = (), replications: int | None = None) -> Campaign:
-    """Return a campaign with more settings for all its runs, or another number of replications."""
-    design = replace(campaign.design, replications=replications or campaign.design.replications)
-    return replace(campaign, scenario=campaign.scenario.override(*overrides), design=design)
-
-
-def without(campaign: Campaign, levels: Sequence[str]) -> Campaign:
-    """Return a campaign without the treatments that have one of these levels.
+def plan_of(study: Study, *, quick: bool = False) -> Plan:
+    """Return the runs of a study, or of its quick form.
 
     Raises
     ------
-    ValueError
-        No treatment has such a level, or none is left.
+    PackError
+        The record of its calibration lacks a reading.
     """
-    kept = tuple(one for one in campaign.design.treatments if not set(levels) & set(one.levels))
-    unknown = set(levels) - {level for one in campaign.design.treatments for level in one.levels}
-    if unknown or not kept:
-        raise ValueError(
-            f"no treatment has {', '.join(sorted(unknown))}" if unknown else "no treatment is left"
+    voting, unfit = refit.voting(study)
+    own, every = study.file.quick, study.fitted
+    campaigns = [*filter(None, map(partial(_shortened, own), every))] if quick else every
+    known = [claim.id for claim in study.claims]
+    unjudged = [one for one in known if quick and own.claims is not None and one not in own.claims]
+
+    def often(one: Campaign) -> Campaign:
+        most = min(one.design.replications, MIN_REPLICATIONS)
+        return short(one, (), most if quick else study.file.replications)
+
+    read = [
+        (
+            one,
+            tuple(
+                often(study.under(_shorter(study, each), one))
+                for each in study.reads(one, campaigns, unjudged)
+            ),
         )
-    return replace(campaign, design=replace(campaign.design, treatments=kept))
-
-
-def having(campaign: Campaign, factor: str, levels: Collection[str]) -> Campaign:
-    """Return a campaign with the treatments alone that have one of some levels of a factor; maybe none."""
-    place = campaign.design.names.index(factor)
-    kept = tuple(one for one in campaign.design.treatments if one.levels[place] in levels)
-    return replace(campaign, design=replace(campaign.design, treatments=kept))
-
-
-def changed(campaign: Campaign, more: Callable[[Mapping[str, str]], Iterable[str]]) -> Campaign:
-    """Return a campaign whose treatments have more settings, after their own: a function of their levels."""
-    names = campaign.design.names
-    treatments = tuple(
-        replace(one, overrides=(*one.overrides, *more(dict(zip(names, one.levels, strict=True)))))
-        for one in campaign.design.treatments
+        for one in (*study.shorter, *voting)
+        if own.readings or not quick
+    ]
+    left_out = [] if quick and not own.readings else [*unfit]
+    if quick:
+        times = sorted({one.design.replications for one in every} - {own.replications})
+        left_out += [f"runs with {', '.join(own.set)}"] if own.set else []
+        left_out += [f"{name}: runs with {', '.join(settings)}" for name, settings in own.change.items()]
+        left_out += [f"runs of {', '.join(own.without)}"] if own.without else []
+        if own.replications is not None and times:
+            whole = " or ".join(map(str, times))
+            left_out.append(f"{counted(own.replications, 'replication')} where the study has {whole}")
+        left_out += [NO_READINGS] if study.readings and not own.readings else []
+        left_out += [f"verdicts on {', '.join(unjudged)}"] if unjudged else []
+        left_out += ["the figures beyond the paper"] if study.beyond else []
+    return Plan(
+        study,
+        tuple(campaigns),
+        tuple((one, under) for one, under in read if under),
+        () if quick else study.beyond,
+        dict.fromkeys(unjudged, "a quick reproduction leaves it out"),
+        tuple(left_out),
+        tuple(_to_draw(study, campaigns[0])),
     )
-    return replace(campaign, design=replace(campaign.design, treatments=treatments))
 
 
-def by_level(campaign: Campaign, change: Mapping[str, Sequence[str]]) -> Campaign:
-    """Return a campaign with settings by level, after those of a treatment that has the level."""
-    if not change:
-        return campaign
-    return changed(campaign, lambda at: [one for level in at.values() for one in change.get(level, ())])
+def _shorter(study: Study, campaign: Campaign) -> Campaign:
+    """Return a campaign as it is run under readings, before what each changes."""
+    own = study.file.under
+    return without(short(campaign, own.set), own.without) if own.without else short(campaign, own.set)
 
 
-def varied(
-    campaign: Campaign,
-    name: str,
-    points: Mapping[str, T],
-    settings: Callable[[Mapping[str, str], T], Iterable[str]],
-) -> Campaign:
-    """Return a campaign at several points: levels of a factor more, which is the first.
-
-    `settings` gives those of a treatment at a point, by its levels, after its own.
-    """
-
-    def at(point: T) -> Campaign:
-        return changed(campaign, lambda levels: settings(levels, point))
-
-    made = {level: at(point) for level, point in points.items()}
-    treatments = tuple(
-        replace(one, levels=(level, *one.levels), name=f"{name}={level} {one.name}")
-        for level, own in made.items()
-        for one in own.design.treatments
-    )
-    factors = (Factor(name, tuple(map(Level, points))), *campaign.design.factors)
-    return replace(campaign, design=replace(campaign.design, factors=factors, treatments=treatments))
+def _shortened(quick: form.Quick, campaign: Campaign) -> Campaign | None:
+    """Return a campaign as the quick form has it; None where all of it is left out."""
+    kept = tuple(one for one in campaign.design.treatments if not {*quick.without} & {*one.levels})
+    found = replace(campaign, design=replace(campaign.design, treatments=kept))
+    return short(by_level(found, quick.change), quick.set, quick.replications) if kept else None
 
 
-Parameters = Callable[[Mapping[str, str], Mapping[str, Any]], Iterable[str]]
-"""Function of a study that gives the settings of a treatment, by its levels, where parameters change.
-
-It raises a `ValueError` for what is no parameter, or no value of one.
-"""
-
-
-def under(
-    campaign: Campaign,
-    reading: Reading,
-    known: Collection[str] = (),
-    parameters: Parameters | None = None,
-) -> Campaign:
-    """Return a campaign under a reading.
-
-    Its settings come before those of the treatments, what it changes by level after those of a treatment that
-    has the level, and what parameters make of the rest last.
-
-    Parameters
-    ----------
-    known
-        Levels that other campaigns have.
-    parameters
-        Those of the study, if it has any.
-
-    Raises
-    ------
-    ValueError
-        It changes what is neither a level nor a parameter, or to what is no list of settings.
-    """
-    levels = {level.name for factor in campaign.design.factors for level in factor.levels}.union(known)
-    rest = {name: value for name, value in reading.change.items() if name not in levels}
-    for name, settings in reading.change.items():
-        if name in rest and parameters is None:
-            rule = f"'change' has {name}, which is no level of campaign {campaign.name}"
-            raise PackError(f"reading {reading.id}: {rule}")
-        if name not in rest and not TEXTS.holds(settings):
-            rule = f"'change': {name} is {settings!r}, not {TEXTS.words}"
-            raise PackError(f"reading {reading.id}: {rule}")
-    read = short(campaign, reading.settings_of(campaign.scenario.source))
-    read = by_level(read, {name: one for name, one in reading.change.items() if name not in rest})
-    if not parameters or not rest:
-        return read
-    return changed(read, lambda at: parameters(at, rest))
+def _to_draw(study: Study, campaign: Campaign) -> Iterator[AnyJob]:
+    """Yield the runs that `study.py` is given whole, each named by its levels."""
+    about, each = study.about[0], study.file.draw
+    if not each:
+        return
+    first = next(iter(about.subject.responses))
+    for place in dict.fromkeys(
+        tuple(one.quantity.at[name] for name in each)
+        for one in about.quantities(form.Asked(response=first, each=each))
+    ):
+        where = dict(zip(each, place, strict=True))
+        for treatment in campaign.design.treatments:
+            if where.items() <= dict(zip(campaign.design.names, treatment.levels, strict=True)).items():
+                overrides = campaign.scenario.override(*treatment.overrides).overrides
+                job = campaign.scenario.source, ", ".join(place), list(overrides)
+                yield TracedJob(*job, tuple(study.file.trace)) if study.file.trace else job

@@ -11,14 +11,12 @@ import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from perhop.experiment import shape
 from perhop.experiment.fault import At, Fault
 from perhop.papers import form
-from perhop.papers.error import PackError
 from perhop.papers.form import StudyError
-from perhop.papers.pack import Pack
 
 
 @dataclass(frozen=True)
@@ -76,15 +74,8 @@ class Reading:
 FILE = "readings.toml"
 
 
-class ReadingList(NamedTuple):
-    """Readings of a file, pairs last, and the claims that its `quick` names; None without it."""
-
-    readings: tuple[Reading, ...]
-    quick: list[str] | None
-
-
-def read(path: Path, source: bytes, known: Sequence[str]) -> ReadingList:
-    """Read a file of readings.
+def read(path: Path, source: bytes, known: Sequence[str]) -> tuple[Reading, ...]:
+    """Read a file of readings: every reading, then every pair.
 
     Parameters
     ----------
@@ -118,36 +109,9 @@ def read(path: Path, source: bytes, known: Sequence[str]) -> ReadingList:
         if both.id in found:
             faults.append(Fault(("pair", k, "of"), "a second pair of these"))
         found[both.id] = both
-    faults += form.unknown(("quick",), written.quick or (), known)
     if faults:
         raise StudyError(shape.diagnostics(path, source, faults))
-    return ReadingList(tuple(found.values()), written.quick)
-
-
-def unjudged_claims(pack: Pack, quick: bool) -> frozenset[str]:
-    """Return the claims that a quick reproduction does not judge; none of a full one.
-
-    It judges those of the list `quick` in `readings.toml`.
-
-    Raises
-    ------
-    PackError
-        The file names none, not even an empty list.
-    """
-    known, found = frozenset(claim.id for claim in pack.claims), _read(pack).quick
-    if found is None:
-        path = pack.folder / FILE
-        raise PackError(f"{path}: has no 'quick', the list of claims that a quick reproduction judges")
-    return known - frozenset(found) if quick else frozenset()
-
-
-def load_readings(pack: Pack) -> tuple[Reading, ...]:
-    """Read `readings.toml` of a pack: every reading, then every pair; errors as of `read`."""
-    return _read(pack).readings
-
-
-def _read(pack: Pack) -> ReadingList:
-    return read(pack.folder / FILE, pack.scenario(FILE), [claim.id for claim in pack.claims])
+    return tuple(found.values())
 
 
 def judged_under(listed: Sequence[Reading], own: Collection[str]) -> dict[str, Any] | None:

@@ -35,9 +35,9 @@ def write(plan: Plan, lines: Sequence[Mapping[str, Any]], document: Mapping[str,
     """Write the document of a full reproduction, and the lines of the runs behind its claims."""
     with ledger.read(store) as book:
         made = {key: (began, took) for key, _, began, took in book.made()}
-    keys = {run.key for _, _, campaign in judged(plan) for run in planned(campaign)}
+    keys = {run.key for _, campaign in judged(plan) for run in planned(campaign)}
     began = [made[key][0] for key in keys]
-    folder = plan.pack.folder / FOLDER
+    folder = plan.study.folder / FOLDER
     folder.mkdir(exist_ok=True)
     found = {
         **document,
@@ -59,11 +59,11 @@ def lines_of(plan: Plan, results: Results, document: Mapping[str, Any], store: P
     """Return a line for each run behind the claims of a full reproduction, whose document has the runs."""
     with ledger.read(store) as book:
         digests = {key: digest for key, digest, *_ in book.made()}
-    of_campaigns = (results.fitted, *(own for _, own in results.read))
     names = {entry["of"]: entry["treatments"] for entry in document["runs"]}
     lines = list[dict[str, Any]]()
-    for place, of, campaign in judged(plan):
-        for line, key in run_lines(campaign, of_campaigns[place]):
+    # campaigns beyond the paper come last, and are not on record
+    for (of, campaign), measured in zip(judged(plan), results.campaigns, strict=False):
+        for line, key in run_lines(campaign, measured):
             line["treatment"] = names[of][line["treatment"]]
             lines.append({"of": of, **line, "event_digest": digests[key]})
     return lines
@@ -77,7 +77,7 @@ def check_place(plan: Plan) -> None:
     OSError
         Nothing can be written there.
     """
-    folder = plan.pack.folder / FOLDER
+    folder = plan.study.folder / FOLDER
     folder.mkdir(exist_ok=True)
     with tempfile.TemporaryFile(dir=folder):
         pass

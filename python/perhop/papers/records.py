@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import msgspec
+
+from perhop.papers.error import PackError
 
 
 def encode(record: Any) -> bytes:
@@ -33,3 +38,23 @@ def _value(value: Any) -> bytes:
 
 def _line(value: Any) -> bytes:
     return msgspec.json.format(msgspec.json.encode(value), indent=0)
+
+
+def read(path: Path, keys: Sequence[str]) -> dict[str, Any]:
+    """Read a record, an object with these keys.
+
+    Raises
+    ------
+    PackError
+        It cannot be read, or is something else.
+    """
+    try:
+        found = json.loads(path.read_bytes())
+    except OSError as error:
+        raise PackError(f"{path}: {error.strerror}") from None
+    except ValueError as error:
+        raise PackError(f"{path}: not JSON: {error}") from None
+    lacks = [key for key in keys if not isinstance(found, dict) or key not in found]
+    if lacks:
+        raise PackError(f"{path}: has no {', '.join(map(repr, lacks))}")
+    return dict(found)

@@ -6,23 +6,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from perhop.experiment.definition import Campaign
 from perhop.judge.measured import Measurements
 from perhop.papers import fit
+from perhop.papers.campaigns import short
 from perhop.papers.cell_fit import CellFit, Off, by_seed, mean, printed_of
 from perhop.papers.error import PackError
 from perhop.papers.fit import BASE, Measure, Point, Search, fit_record, fit_section, read_record
-from perhop.papers.plan import short
 from perhop.papers.readings import Reading
-from perhop.papers.study import CampaignRunner
-from perhop.papers.study_folder import StudyFolder
+from perhop.papers.study import Study
 from perhop.report.study import Section, Table
 
+CampaignRunner = Callable[[Sequence[Campaign], str], list[Measurements]]
+"""Function that runs campaigns in one store and returns what each measured.
 
-def voting(study: StudyFolder) -> tuple[tuple[Reading, ...], tuple[str, ...]]:
+The text says what is being done.
+"""
+
+
+def voting(study: Study) -> tuple[tuple[Reading, ...], tuple[str, ...]]:
     """Return the readings that vote, each at its fitted point, and why the others do not.
 
     A reading that changes how runs are made, and nothing else, is at the point of the study itself. Without a
@@ -35,7 +41,7 @@ def voting(study: StudyFolder) -> tuple[tuple[Reading, ...], tuple[str, ...]]:
     """
     if study.fit is None:
         return study.readings, ()
-    own, record = study.fit, read_record(study.pack)["fits"]
+    own, record = study.fit, read_record(study.folder)["fits"]
     found, left_out = list[Reading](), list[str]()
     try:
         least = min(one["error"] for one in record.values())
@@ -60,7 +66,7 @@ def voting(study: StudyFolder) -> tuple[tuple[Reading, ...], tuple[str, ...]]:
     return tuple(found), tuple(left_out)
 
 
-def calibrate(study: StudyFolder, run: CampaignRunner) -> dict[str, Any]:
+def calibrate(study: Study, run: CampaignRunner) -> dict[str, Any]:
     """Search the parameters under each reading, run the results again, record which fit."""
     own, about = study.fit, study.about[0]
     assert own is not None
@@ -118,7 +124,7 @@ def calibrate(study: StudyFolder, run: CampaignRunner) -> dict[str, Any]:
         cells[id_] |= mean(rest)
     errors = {id_: [own.rms(one) for one in of] for id_, of in again.items()}
     return fit_record(
-        study.pack,
+        study.key,
         own.treatments,
         {
             id_: {
@@ -171,9 +177,9 @@ def best_point(
     return least if nearer else BASE
 
 
-def section(study: StudyFolder, measured: Measurements, command: str) -> Section:
+def section(study: Study, measured: Measurements, command: str) -> Section:
     """Return the section of the page: the error of every printed number, and of every reading."""
-    own, about, record = study.fit, study.about[0], read_record(study.pack)
+    own, about, record = study.fit, study.about[0], read_record(study.folder)
     assert own is not None
     off = own.off(printed_of(about.subject, own), mean(by_seed(about.subject, own, measured)))
     base, least = record["fits"][BASE], min(one["error"] for one in record["fits"].values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -21,13 +22,16 @@ from perhop.experiment.executors import open_executor
 from perhop.experiment.store import Store
 from perhop.experiment.work import LIVE
 from perhop.judge.measured import Measurements
-from perhop.papers import kernel, on_record, recorded
+from perhop.papers import kernel, on_record, recorded, refit
 from perhop.papers.again import DiffersError, differences, differences_of_all, draw
 from perhop.papers.behind import runs_behind
+from perhop.papers.folder_page import page_of
 from perhop.papers.on_record import Record, StaleRecordError, results_of
-from perhop.papers.plan import Plan, Results
+from perhop.papers.outcome import Outcome
+from perhop.papers.plan import Plan, Results, plan_of
 from perhop.papers.records import encode
-from perhop.papers.study import BrokenRun, Outcome, Study, check_run
+from perhop.papers.reduce import reduce
+from perhop.papers.study import Study
 from perhop.report.page import is_page
 from perhop.report.study import render_index
 from perhop.run import cores, run
@@ -79,7 +83,7 @@ class Form:
     fitted
         The fitted point alone, without readings.
     record
-        Its pack's `recorded/` is written anew as well.
+        Its `recorded/` is written anew as well.
     verify
         Of a study on record, runs to make again: its verdicts are those of the record. None for every run,
         by which it is judged anew.
@@ -100,7 +104,7 @@ class Form:
 
 
 def reproduce(
-    studies: Sequence[Study[Any, Any]],
+    studies: Sequence[Study],
     form: Form,
     folder: Path,
     workers: int,
@@ -123,7 +127,8 @@ def reproduce(
     DiffersError
         A run that was made again is not equal to the record. There is a page if all were made now.
     """
-    plans = [_plan(study, form) for study in studies]
+    plans = [plan_of(study, quick=form.quick) for study in studies]
+    plans = [one.at_fit() for one in plans] if form.fitted else plans
     if form.record:
         recorded.check_place(plans[0])
     doing = _Doing(form, folder, workers, tell)
@@ -134,13 +139,13 @@ def reproduce(
             for study, planned, record in zip(studies, plans, records, strict=True):
                 place = new / (study.key if index else "")
                 place.mkdir(exist_ok=True)
-                shown, outcome = doing.outcome(study, planned, record)
+                outcome = doing.outcome(study, planned, record)
                 write_file(place / "result.json", encode(outcome.document))
                 done.append(outcome)
-                later(partial(_draw, study, shown, outcome, place))
+                later(partial(_draw, study, outcome, place))
         if index:
             each = zip(studies, done, strict=True)
-            rows = [(study.title, outcome.document, outcome.left_out) for study, outcome in each]
+            rows = [(study.file.title, outcome.document, outcome.left_out) for study, outcome in each]
             write_file(new / "report.html", render_index(rows, f"perhop reproduce{form}"))
             write_file(new / "result.json", encode([outcome.document for outcome in done]))
     if doing.differ:
@@ -161,14 +166,14 @@ class _Doing:
     tell: Teller
     differ: list[str] = field(default_factory=list)
 
-    def record(self, study: Study[Any, Any], planned: Plan) -> Record | None:
+    def record(self, study: Study, planned: Plan) -> Record | None:
         """Return what is on record of a study, to be shown or compared with what is run; else None."""
         if self.form.quick or self.form.fitted or self.form.record:
             return None
-        found = on_record.read(planned.pack)
+        found = on_record.read(planned.study)
         if found is None:
             if self.form.verify is not None:
-                self.tell.note(f"{planned.pack.key}: nothing is on record, so every run is made now")
+                self.tell.note(f"{planned.study.key}: nothing is on record, so every run is made now")
             return None
         try:
             return on_record.current(planned, found, _command(study))
@@ -178,20 +183,17 @@ class _Doing:
             self.tell.note(f"not compared with what is run now: {error}")
             return None
 
-    def outcome(self, study: Study[Any, Any], planned: Plan, record: Record | None) -> tuple[Plan, Outcome]:
-        """Return the outcome of a study, and the plan of what it shows."""
+    def outcome(self, study: Study, planned: Plan, record: Record | None) -> Outcome:
+        """Return the outcome of a study."""
         if record is None or self.form.verify is None:
-            return planned, self._made(study, planned, record)
-        planned = on_record.less(planned)
-        return planned, self._shown(study, planned, record, self.form.verify)
+            return self._made(study, planned, record)
+        return self._shown(study, on_record.less(planned), record, self.form.verify)
 
-    def _made(self, study: Study[Any, Any], planned: Plan, record: Record | None) -> Outcome:
+    def _made(self, study: Study, planned: Plan, record: Record | None) -> Outcome:
         """Make every run, and compare each with what is on record, or put it there."""
         store = self.folder.parent / f"{study.key}.runs"
         results = run_plan(study.key, planned, store, self.workers, self.tell)
-        outcome: Outcome = study.reduce(
-            planned, results, f"{_command(study)}{self.form}", _core.RESULTS_VERSION
-        )
+        outcome = reduce(planned, results, f"{_command(study)}{self.form}", _core.RESULTS_VERSION)
         outcome.document.update(runs_behind(planned))
         if record is None and not self.form.record:
             return outcome
@@ -206,14 +208,14 @@ class _Doing:
                 outcome.document["verified"] = {"runs": record.runs, "of": record.runs}
         return outcome
 
-    def _shown(self, study: Study[Any, Any], planned: Plan, record: Record, number: int) -> Outcome:
+    def _shown(self, study: Study, planned: Plan, record: Record, number: int) -> Outcome:
         """Return what is on record of a study, once runs drawn from it have come out again."""
         key, seed, found = study.key, self.form.seed, results_of(planned, record)
         label = f"{key}, {counted(len(planned.drawn), 'run')} to draw"
         drawn = _run_jobs(planned.drawn, label, self.workers, self.tell)
         named = {job[1]: result for job, result in zip(planned.drawn, drawn, strict=True)}
         results = replace(found, drawn=named)
-        outcome: Outcome = study.reduce(planned, results, record.document["command"], _core.RESULTS_VERSION)
+        outcome = reduce(planned, results, record.document["command"], _core.RESULTS_VERSION)
         on_record.check_verdicts(planned, record, outcome.document)
         sample = draw(planned, record, number, seed)
         about = _about(run.expected_s([one.scenario.work() for one in sample], self.workers))
@@ -239,8 +241,8 @@ class _Doing:
             self.tell.note(f"and {len(differ) - _TOLD} more")
 
 
-def _command(study: Study[Any, Any]) -> str:
-    return f"perhop reproduce {study.called or study.key}"
+def _command(study: Study) -> str:
+    return f"perhop reproduce {shlex.quote(study.called)}"
 
 
 def _differ(key: str, differ: Sequence[str], made: int) -> str:
@@ -248,13 +250,8 @@ def _differ(key: str, differ: Sequence[str], made: int) -> str:
     return f"{key}: of {counted(made, 'run')} made again {len(differ)} {differs} from the record"
 
 
-def _plan(study: Study[Any, Any], form: Form) -> Any:
-    found = study.plan(form.quick)
-    return found.at_fit() if form.fitted else found
-
-
-def _draw(study: Study[Any, Any], planned: Plan, outcome: Outcome, place: Path) -> None:
-    write_file(place / "report.html", study.page(planned, outcome))
+def _draw(study: Study, outcome: Outcome, place: Path) -> None:
+    write_file(place / "report.html", page_of(study, outcome))
 
 
 @contextmanager
@@ -271,7 +268,7 @@ def _drawing() -> Iterator[Callable[[Callable[[], None]], None]]:
 
 
 def on_kernel(
-    study: Study[Any, Any], folder: Path, workers: int | None, tell: Teller = SILENT, record: bool = False
+    study: Study, folder: Path, workers: int | None, tell: Teller = SILENT, record: bool = False
 ) -> dict[str, Any]:
     """Run a study in virtual time and on real packets, put both beside the paper; return the document.
 
@@ -299,10 +296,10 @@ def on_kernel(
     with ledger.read(store) as book:
         how = {key: next(iter(of))[0] for key, of in book.values(LIVE).items()}
         made = {key: (digest, how.get(key)) for key, digest, *_ in book.made()}
-    again = f"perhop reproduce {study.called or study.key} --on kernel"
+    again = f"{_command(study)} --on kernel"
     document = kernel.document(study, measured, made, again, _core.RESULTS_VERSION)
     if record:
-        own = measured[0][0].plan.pack.folder / recorded.FOLDER
+        own = study.folder / recorded.FOLDER
         own.mkdir(exist_ok=True)
         write_file(own / kernel.RECORD, encode(document), always)
     with new_folder(folder, holds_studies) as new:
@@ -311,7 +308,7 @@ def on_kernel(
     return document
 
 
-def calibrate(study: Study[Any, Any], store: Path, workers: int, tell: Teller = SILENT) -> dict[str, Any]:
+def calibrate(study: Study, store: Path, workers: int, tell: Teller = SILENT) -> dict[str, Any]:
     """Search the free parameters of a study that has some, and return the record.
 
     Raises
@@ -319,14 +316,14 @@ def calibrate(study: Study[Any, Any], store: Path, workers: int, tell: Teller = 
     FailedRunError
         A run failed.
     """
-    if study.calibrate is None:
-        raise ValueError(f"{study.key} fits no parameter")
 
     def measured(campaigns: Sequence[Campaign], label: str) -> list[Measurements]:
         found = run_campaigns(f"{study.key}, {label}", campaigns, store, workers, tell)
         return [Measurements(one) for one in found]
 
-    return study.calibrate(measured)
+    own = getattr(study.code, "calibrate", partial(refit.calibrate, study))
+    found: dict[str, Any] = own(measured)
+    return found
 
 
 def holds_studies(folder: Path, keys: Sequence[str] = ()) -> bool:
@@ -395,8 +392,20 @@ def run_campaigns(
     return found
 
 
-def _checked(job: AnyJob, result: Result) -> Result:
-    check_run(job, result)
+class BrokenRun(RuntimeError):
+    """A run whose invariants do not hold; its numbers must not be averaged in."""
+
+
+def checked(job: AnyJob, result: Result) -> Result:
+    """Return a result that may be reduced.
+
+    Raises
+    ------
+    BrokenRun
+        The run reports a broken invariant.
+    """
+    if result.invariants:
+        raise BrokenRun(f"{job[1]}: {'; '.join(result.invariants)}")
     return result
 
 
@@ -411,7 +420,7 @@ def _run_jobs(jobs: Sequence[AnyJob], label: str, workers: int, tell: Teller) ->
     tell.note(f"{label}: {_about(run.expected_s(work, workers))} by its packets")
     with tell.progress(label) as progress:
         try:
-            kept = run.run_jobs(once, workers, progress, _checked, work)
+            kept = run.run_jobs(once, workers, progress, checked, work)
         except BrokenRun as error:
             raise FailedRunError(f"a run broke an invariant: {error}") from error
     found = dict(zip(different, kept, strict=True))

@@ -1,137 +1,214 @@
-"""The parts of a study for `perhop reproduce`; the package explains how to add one."""
+"""A study that is a folder: its campaigns, claims, readings and code, whose files fit together."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from importlib import import_module
-from typing import Any, Generic, TypeVar
+import math
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+
+import msgspec
+import polars as pl
 
 from perhop.experiment.definition import Campaign
+from perhop.judge.campaign import CheckedClaims
+from perhop.judge.forms import References
+from perhop.judge.grammar import Claim, Claims, Part
 from perhop.judge.measured import Measurements
-from perhop.papers.plan import Plan, Results
-from perhop.report.study import forms_of
-from perhop.run.run import AnyJob, Result
-from perhop.units import Scale
+from perhop.judge.quantity import Asked, Subject, Words, asked
+from perhop.papers import cell_fit, form
+from perhop.papers.campaigns import by_level, having, under
+from perhop.papers.form import StudyFile
+from perhop.papers.readings import Reading
 
-
-class BrokenRun(RuntimeError):
-    """A run whose invariants do not hold; its numbers must not be averaged in."""
-
-
-Finding = tuple[str, str]
-"""A finding beyond the claims: a title and a text."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """Outcome of a study; each study adds what else its page needs.
-
-    Attributes
-    ----------
-    document
-        `paper`, `results_version`, `command`, `rows`, `claims`; equal runs give equal bytes. The command adds
-        `runs` and `treatments`, which `perhop.papers.behind.runs_behind` gives.
-    findings
-        What it says beyond the claims.
-    warnings
-        Runs that do not meet what the study assumes, in words.
-    left_out
-        What a quick reproduction does not do.
-    """
-
-    document: dict[str, Any]
-    findings: Sequence[Finding] = ()
-    warnings: Sequence[str] = ()
-    left_out: Sequence[str] = ()
+CODE = "study.py"
+SHORTER = "shorter runs"
+"""The fitted point in runs as short as under readings, as if that were one of them."""
 
 
 @dataclass(frozen=True)
-class Summary:
-    """A table that the command prints: title, columns, rows of text."""
-
-    title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-
-
-Q = TypeVar("Q", bound=Plan)
-O = TypeVar("O", bound=Outcome)  # noqa: E741
-
-CampaignRunner = Callable[[Sequence[Campaign], str], list[Measurements]]
-"""Function that runs campaigns in one store and returns what each measured.
-
-The text says what is being done.
-"""
-
-
-def published_rows(outcome: Outcome) -> Summary:
-    """Return the rows of a study that have a published or a computed counterpart, as a table."""
-    forms = forms_of(outcome.document)
-    rows = outcome.document["rows"]
-    shown = [
-        row
-        for row in rows
-        if any(value is not None for value in (row["published"], *row["closed_form"].values()))
-    ]
-    return Summary(
-        "Published, computed, simulated" if forms else "Published and simulated",
-        ("table", "id", "quantity", "unit", "published", *forms, "simulated"),
-        tuple(_beside(row, forms) for row in shown),
-    )
-
-
-def _beside(row: Mapping[str, Any], forms: Sequence[str]) -> tuple[str, ...]:
-    """Return a row, its numbers in one unit that keeps all readable."""
-    found = (row["published"], *(row["closed_form"][name] for name in forms), row["simulated"]["mean"])
-    scale = Scale.of(row["unit"], max(abs(value) for value in found if value is not None))
-    numbers = ("-" if value is None else f"{value / scale.factor:.4g}" for value in found)
-    return str(row["table"]), str(row["id"]), row["quantity"], scale.unit, *numbers
-
-
-@dataclass(frozen=True)
-class Study(Generic[Q, O]):
-    """A published study that `perhop reproduce` repeats; `key` names its pack and its package.
-
-    Where commands name it otherwise, by its folder, that is `called`.
+class About:
+    """A campaign of a study, and the claims about it, none of one beyond the paper.
 
     Attributes
     ----------
-    plan
-        Lists the runs: all of them, or those of a quick reproduction.
-    reduce
-        Turns what they gave into rows and verdicts, by plan, results, command and version of the results.
-    page
-        Returns the page as HTML.
-    summary
-        Returns the numbers that the command prints.
-    calibrate
-        Searches the free parameters again and returns the record; None if the study fits nothing.
+    name
+        Of the campaign's file, as files of claims and `beyond` write it.
+    beside
+        Campaigns whose levels stand beside its own, as fitted.
     """
 
-    key: str
-    title: str
-    plan: Callable[[bool], Q]
-    reduce: Callable[[Q, Results, str, int], O]
-    page: Callable[[Q, O], str]
-    summary: Callable[[O], Summary] = published_rows
-    calibrate: Callable[[CampaignRunner], dict[str, Any]] | None = None
-    called: str = ""
+    name: str
+    claims: Claims
+    campaign: Campaign
+    subject: Subject
+    beside: tuple[Campaign, ...] = ()
+
+    @property
+    def words(self) -> Words:
+        """Names of quantities."""
+        return Words(self.claims.file.quantities, self.claims.file.words)
+
+    @property
+    def checked(self) -> CheckedClaims:
+        """The same, as the judge takes it."""
+        return CheckedClaims(self.claims, self.campaign, self.subject, self.beside)
+
+    @property
+    def campaigns(self) -> tuple[Campaign, ...]:
+        """It and those beside it."""
+        return (self.campaign, *self.beside)
+
+    @property
+    def references(self) -> References:
+        """Values that its quantities are compared with."""
+        return cast(References, self.subject.reference)
+
+    def measured(self, found: Iterable[Measurements]) -> Measurements:
+        """Return together what its campaigns measured, with the responses that are made of others."""
+        return self.checked.measured(pl.concat([one.scalars for one in found], how="diagonal"))
+
+    def quantities(self, part: Part) -> list[Asked]:
+        """Return what a part that need not claim anything asks for.
+
+        Raises
+        ------
+        DesignError
+            The campaign has not what it names.
+        """
+        if not isinstance(part, form.Assumption):
+            nothing: dict[str, Any] = dict.fromkeys(("above", "below", "high", "within"))
+            part = msgspec.structs.replace(part, low=-math.inf, **nothing)
+        return list(asked(part, self.subject, self.words))
 
 
-def load_study(key: str) -> Study[Any, Any]:
-    """Import a study's module, `perhop.papers.<key>.study`, and return its `STUDY`."""
-    found: Study[Any, Any] = import_module(f"perhop.papers.{key}.study").STUDY
-    return found
+@dataclass(frozen=True)
+class Study:
+    """A study in a folder, whose files fit together.
 
-
-def check_run(job: AnyJob, result: Result) -> None:
-    """Refuse a result that must not be reduced.
-
-    Raises
-    ------
-    BrokenRun
-        If the run reports a broken invariant.
+    Attributes
+    ----------
+    folder, called, place
+        Where it is, how `perhop reproduce` names it, and how other commands name its folder.
+    about
+        Its campaigns with their claims, in the order of `claims` in `study.toml`.
+    beyond
+        Its campaigns past the paper.
+    readings
+        Of what the paper leaves open, pairs last.
+    code
+        Its `study.py`; None without one.
+    fit
+        Of what the paper leaves open to cells that it prints; None where nothing is fitted so.
     """
-    if result.invariants:
-        raise BrokenRun(f"{job[1]}: {'; '.join(result.invariants)}")
+
+    folder: Path
+    called: str
+    file: StudyFile
+    about: tuple[About, ...]
+    readings: tuple[Reading, ...] = ()
+    code: ModuleType | None = field(default=None, repr=False)
+    place: str = ""
+    beyond: tuple[About, ...] = ()
+    fit: cell_fit.CellFit | None = None
+
+    @property
+    def key(self) -> str:
+        """Name of the folder."""
+        return self.folder.name
+
+    @property
+    def claims(self) -> list[Claim]:
+        """All claims, of several files by the numbers in their names."""
+        every = [claim for one in self.about for claim in one.claims.claims]
+        return every if len(self.about) == 1 else sorted(every, key=lambda one: by_number(one.id))
+
+    @property
+    def rows(self) -> Mapping[str, Callable[..., Iterable[tuple[Any, ...]]]]:
+        """Functions of `study.py` that make rows."""
+        return getattr(self.code, "ROWS", {})
+
+    @property
+    def numbers(self) -> Mapping[str, Callable[[Any], Any]]:
+        """Functions of `study.py` whose values texts may name."""
+        return getattr(self.code, "NUMBERS", {})
+
+    @property
+    def campaigns(self) -> tuple[About, ...]:
+        """All its campaigns."""
+        return (*self.about, *self.beyond)
+
+    @property
+    def fitted(self) -> list[Campaign]:
+        """Campaigns that claims are about, and those beside them."""
+        return [each for one in self.about for each in one.campaigns]
+
+    @property
+    def levels(self) -> set[str]:
+        """Levels of the factors of its campaigns, none of those beyond the paper."""
+        return {level for one in self.about for own in one.subject.levels.values() for level in own}
+
+    @property
+    def shorter(self) -> tuple[Reading, ...]:
+        """The fitted point in runs as short as under readings, as one of them; nothing where they are not."""
+        levels, factors = {*self.file.shorter}, {name for one in self.about for name in one.subject.levels}
+        claims = [one.id for one in self.claims if levels & {*chain(*map(one.levels, factors))}]
+        meaning = "the fitted point, in runs as short as under all readings"
+        return (Reading(SHORTER, meaning, claims=tuple(claims)),) if claims else ()
+
+    def of(self, campaign: str | None) -> About:
+        """Return a campaign by its name; without one the first."""
+        return self.about[0] if campaign is None else next(o for o in self.campaigns if o.name == campaign)
+
+    def holding(self, campaign: Campaign) -> About:
+        """Return the subject that a campaign is of, or stands beside the first of."""
+        own = campaign.name, campaign.source
+        return next(one for one in self.about if own in [(each.name, each.source) for each in one.campaigns])
+
+    def reads(
+        self, reading: Reading, planned: Sequence[Campaign] | None = None, unjudged: Collection[str] = ()
+    ) -> list[Campaign]:
+        """Return the campaigns, or parts of them, that a reading's claims are about.
+
+        Parameters
+        ----------
+        planned
+            All campaigns as they are run; by default as their files have them.
+        unjudged
+            Claims that are not judged.
+        """
+        found, judged = list[Campaign](), {*reading.claims} - {*unjudged}
+        every = self.fitted if planned is None else planned
+        for about in self.about:
+            own = [one for one in every if self.holding(one) is about]
+            claims = [one for one in about.claims.claims if one.id in judged]
+            found += _read(own, claims, self.file.read_by) if own and claims else []
+        return found
+
+    def under(self, campaign: Campaign, reading: Reading) -> Campaign:
+        """Return a campaign under a reading; errors as of `perhop.papers.campaigns.under`."""
+        return by_level(
+            under(campaign, reading, self.levels, getattr(self.code, "parameters", None)), self.file.shorter
+        )
+
+
+def _read(campaigns: Sequence[Campaign], claims: Sequence[Claim], factor: str | None) -> Iterator[Campaign]:
+    """Yield what is run for claims: the first campaign, or what has the levels of a factor that they name."""
+    if factor is None or factor not in campaigns[0].design.names:
+        yield campaigns[0]
+        return
+    sets = any(isinstance(part.each.get(factor), str) for claim in claims for part in claim.parts)
+    named = {*chain(*(claim.levels(factor) for claim in claims))}
+    for one in campaigns:
+        kept = one if sets or not named else having(one, factor, named)
+        if kept.design.treatments:
+            yield kept
+
+
+def by_number(name: str) -> list[tuple[bool, str]]:
+    """Return what names are sorted by, so that F9 comes before F10."""
+    return [(part.isdigit(), part.zfill(9)) for part in re.split(r"(\d+)", name)]

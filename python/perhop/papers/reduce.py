@@ -1,10 +1,9 @@
-"""The study of a folder as `perhop reproduce` runs it: its plan and its document."""
+"""What the runs of a study give: its rows, judged claims, findings and warnings."""
 
 from __future__ import annotations
 
 import math
 import re
-import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -12,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 from statistics import fmean
 from string import Formatter
+from types import MappingProxyType
 from typing import Any
 
 from perhop.experiment.analyze import without_values
@@ -21,21 +21,15 @@ from perhop.judge.campaign import JudgedClaim, judge_all
 from perhop.judge.grammar import Quantities
 from perhop.judge.measured import Measurements
 from perhop.judge.quantity import Place
-from perhop.judge.verdict import HIGHER, LOWER, MIN_REPLICATIONS, ClaimPart, Hypothesis
-from perhop.papers import form, refit
+from perhop.judge.verdict import HIGHER, LOWER, ClaimPart, Hypothesis, interval_json
+from perhop.papers import form
 from perhop.papers.claims import UnderReading, claim_entry
-from perhop.papers.document import NO_FORM, document_of, row
-from perhop.papers.folder import load
-from perhop.papers.folder_page import Reproduced, Value, page_of, values_of
-from perhop.papers.form import is_study
-from perhop.papers.pack import own_folder, pack_dir
-from perhop.papers.plan import NO_READINGS, Plan, Results, Sweep, by_level, short, without
+from perhop.papers.outcome import Finding, Outcome, Value, values_of
+from perhop.papers.plan import Plan, Results
 from perhop.papers.readings import Reading
-from perhop.papers.study import Finding, Study, Summary, load_study, published_rows
-from perhop.papers.study_folder import About, StudyFolder, by_number
-from perhop.run.run import AnyJob, TracedJob
+from perhop.papers.study import About, Study, by_number
 from perhop.stats.intervals import Interval
-from perhop.units import Scale, counted
+from perhop.units import Scale
 
 NEAR = math.sqrt(2)
 """Largest ratio of a reading's error to the base's at which it fits a section of the paper (0084)."""
@@ -44,138 +38,17 @@ _MOST_NAMED = 3
 """Places at which an assumption does not hold that a warning names."""
 
 
-def find_study(called: str, *, trust: bool = True) -> Study[Any, Any] | None:
-    """Return a study by its folder, or by its name among those of the project; None where there is none.
+def reduce(plan: Plan, results: Results, command: str, results_version: int) -> Outcome:
+    """Return the outcome of the runs of a plan: rows, judged claims, and what the page needs.
 
     Parameters
     ----------
-    trust
-        Whether a `study.py` in the folder may run. That of the project may.
-
-    Raises
-    ------
-    StudyError, PackError
-        Its files have mistakes.
+    command
+        That makes it again.
+    results_version
+        Of the runs.
     """
-    path = Path(called)
-    if is_study(path):
-        return study_of(load(path, trust=trust))
-    return own_study(called) if path.name == called and own_folder(called) is not None else None
-
-
-def own_study(key: str) -> Study[Any, Any]:
-    """Return a study of the project by its name.
-
-    Raises
-    ------
-    PackError
-        There is none.
-    StudyError
-        Its files have mistakes.
-    """
-    own = pack_dir(key)
-    return study_of(load(own, key)) if is_study(own) else load_study(key)
-
-
-def study_of(study: StudyFolder) -> Study[Plan, Reproduced]:
-    """Return a folder as a study."""
-    return Study(
-        study.key,
-        study.file.title,
-        partial(_plan, study),
-        partial(_reduce, study),
-        partial(page_of, study),
-        partial(_summary, study),
-        calibrate=getattr(study.code, "calibrate", partial(refit.calibrate, study) if study.fit else None),
-        called=shlex.quote(study.called),
-    )
-
-
-def _summary(study: StudyFolder, outcome: Reproduced) -> Summary:
-    whole, tables = published_rows(outcome), study.file.told
-    return replace(whole, rows=tuple(row for row in whole.rows if row[0] in tables)) if tables else whole
-
-
-def _plan(study: StudyFolder, quick: bool) -> Plan:
-    voting, unfit = refit.voting(study)
-    own, every = study.file.quick, [each for one in study.about for each in one.campaigns]
-    campaigns = [*filter(None, map(partial(_shortened, own), every))] if quick else every
-    known = [claim.id for claim in study.claims]
-    unjudged = [one for one in known if quick and own.claims is not None and one not in own.claims]
-
-    def often(one: Campaign) -> Campaign:
-        most = min(one.design.replications, MIN_REPLICATIONS)
-        return short(one, (), most if quick else study.file.replications)
-
-    read = [
-        (
-            one,
-            tuple(
-                often(study.under(_shorter(study, each), one))
-                for each in study.reads(one, campaigns, unjudged)
-            ),
-        )
-        for one in (*study.shorter, *voting)
-        if own.readings or not quick
-    ]
-    left_out = [] if quick and not own.readings else [*unfit]
-    if quick:
-        times = sorted({one.design.replications for one in every} - {own.replications})
-        left_out += [f"runs with {', '.join(own.set)}"] if own.set else []
-        left_out += [f"{name}: runs with {', '.join(settings)}" for name, settings in own.change.items()]
-        left_out += [f"runs of {', '.join(own.without)}"] if own.without else []
-        if own.replications is not None and times:
-            whole = " or ".join(map(str, times))
-            left_out.append(f"{counted(own.replications, 'replication')} where the study has {whole}")
-        left_out += [NO_READINGS] if study.readings and not own.readings else []
-        left_out += [f"verdicts on {', '.join(unjudged)}"] if unjudged else []
-        left_out += ["the figures beyond the paper"] if study.beyond else []
-    return Plan(
-        study.pack,
-        tuple(campaigns),
-        tuple((one, under) for one, under in read if under),
-        tuple(Sweep(one.name, one.name, one.campaign) for one in study.beyond if not quick),
-        frozenset(unjudged),
-        tuple(left_out),
-        tuple(_to_draw(study, campaigns[0])),
-    )
-
-
-def _shorter(study: StudyFolder, campaign: Campaign) -> Campaign:
-    """Return a campaign as it is run under readings, before what each changes."""
-    own = study.file.under
-    return without(short(campaign, own.set), own.without) if own.without else short(campaign, own.set)
-
-
-def _shortened(quick: form.Quick, campaign: Campaign) -> Campaign | None:
-    """Return a campaign as the quick form has it; None where all of it is left out."""
-    kept = tuple(one for one in campaign.design.treatments if not {*quick.without} & {*one.levels})
-    found = replace(campaign, design=replace(campaign.design, treatments=kept))
-    return short(by_level(found, quick.change), quick.set, quick.replications) if kept else None
-
-
-def _to_draw(study: StudyFolder, campaign: Campaign) -> Iterator[AnyJob]:
-    """Yield the runs that `study.py` is given whole, each named by its levels."""
-    about, each = study.about[0], study.file.draw
-    if not each:
-        return
-    first = next(iter(about.subject.responses))
-    for place in dict.fromkeys(
-        tuple(one.quantity.at[name] for name in each)
-        for one in about.quantities(form.Asked(response=first, each=each))
-    ):
-        where = dict(zip(each, place, strict=True))
-        for treatment in campaign.design.treatments:
-            if where.items() <= dict(zip(campaign.design.names, treatment.levels, strict=True)).items():
-                overrides = campaign.scenario.override(*treatment.overrides).overrides
-                job = campaign.scenario.source, ", ".join(place), list(overrides)
-                yield TracedJob(*job, tuple(study.file.trace)) if study.file.trace else job
-
-
-def _reduce(
-    study: StudyFolder, plan: Plan, results: Results, command: str, results_version: int
-) -> Reproduced:
-    found = iter(results.apart)
+    study, found = plan.study, iter(results.campaigns)
 
     def of(campaigns: Sequence[Campaign]) -> dict[str, Measurements]:
         own: dict[str, list[Measurements]] = {}
@@ -187,14 +60,15 @@ def _reduce(
     about = [one for one in study.about if one.name in fitted]
     count = study.file.rows_of and (plan.replications or study.file.rows_of)
     shown = {name: own.first(count) for name, own in fitted.items()}
-    outcome = Reproduced(
+    read = {reading.id: of(campaigns) for reading, campaigns in plan.read}
+    outcome = Outcome(
         document={},
         warnings=[*_without_values(about, fitted), *_broken(study, fitted)],
         left_out=plan.left_out,
         measured=fitted,
-        read={reading.id: of(campaigns) for reading, campaigns in plan.read},
+        read=read,
         shown=shown,
-        beyond={sweep.id: study.of(sweep.id).measured([own]) for sweep, own in results.beyond},
+        beyond={one.name: one.measured([next(found)]) for one in plan.beyond},
         drawn=results.drawn,
         campaigns={one.name: one.campaign for one in study.campaigns},
         labels=study.file.labels,
@@ -207,7 +81,13 @@ def _reduce(
     rows = [each for one in about for each in _rows(study, one, shown[one.name], plan.without)]
     outcome = replace(
         outcome,
-        document=document_of(study.key, command, results_version, rows, claims),
+        document={
+            "paper": study.key,
+            "results_version": results_version,
+            "command": command,
+            "rows": rows,
+            "claims": claims,
+        },
         findings=[*((one.title, text) for one, text in told if one.title), *judging.findings()],
     )
     findings, warnings = (getattr(study.code, name, None) for name in ("findings", "warnings"))
@@ -221,7 +101,7 @@ def _reduce(
 class _Judging:
     """Claims of a study, judged as fitted and under each reading where it votes."""
 
-    def __init__(self, study: StudyFolder, plan: Plan, outcome: Reproduced) -> None:
+    def __init__(self, study: Study, plan: Plan, outcome: Outcome) -> None:
         self.study, self.plan, self.outcome = study, plan, outcome
         base = [_error(study, one, outcome.measured) for one in study.file.section]
         self.unfit = {reading.id: [*self._unfit(base, outcome.read[reading.id])] for reading, _ in plan.read}
@@ -248,7 +128,7 @@ class _Judging:
         only = _kept(about.campaign, without) if without else None
 
         def judged(measured: Measurements) -> list[JudgedClaim]:
-            return judge_all(about.checked, measured, only, study.predicates)
+            return judge_all(about.checked, measured, only, getattr(study.code, "PREDICATES", {}))
 
         fitted = judged(self.outcome.measured[about.name])
         others = [
@@ -264,7 +144,7 @@ class _Judging:
                 for reading, own in others
                 if claim.id in reading.claims and claim.id not in self.plan.unjudged
             ]
-            unjudged = "a quick reproduction leaves it out" if claim.id in self.plan.unjudged else ""
+            unjudged = self.plan.unjudged.get(claim.id, "")
             notes = [text for one, text in told if claim.id in one.claims]
             notes += [_held(study.file.holds_on, fitted[k].parts)] if study.file.holds_on else []
             yield claim_entry(claim, parts, read, unjudged, notes, study.readings)
@@ -298,7 +178,7 @@ def _held(tables: str, parts: Sequence[ClaimPart]) -> str:
     return f"on {tables} themselves it {'holds' if holds else 'does not hold'}"
 
 
-def _error(study: StudyFolder, section: form.Section, measured: Mapping[str, Measurements]) -> float | None:
+def _error(study: Study, section: form.Section, measured: Mapping[str, Measurements]) -> float | None:
     """Return the RMS distance to what is printed of a section; None where nothing is."""
     squares = []
     for value in values_of(study, section, measured):
@@ -351,8 +231,46 @@ def _scaled(parts: Iterable[ClaimPart], scales: Sequence[Scale]) -> list[ClaimPa
     return made
 
 
+def row(
+    table: str,
+    id_: str,
+    quantity: str,
+    unit: str,
+    published: float | None,
+    measured: Interval | None,
+    forms: Mapping[str, float | None] = MappingProxyType({}),
+) -> dict[str, Any]:
+    """Return one row of a document.
+
+    Parameters
+    ----------
+    table, id_, quantity, unit
+        What was measured; the table, the id and the quantity together are unique.
+    published
+        The printed value, if there is one.
+    measured
+        Mean and interval over the replications; None where one of them has no value.
+    forms
+        What closed forms give, by name.
+    """
+    closed = {"printed": None, "bounded": None, **forms}
+    return {
+        "table": table,
+        "id": id_,
+        "quantity": quantity,
+        "unit": unit,
+        "published": published,
+        "closed_form": {name: None if value is None else round(value, 6) for name, value in closed.items()},
+        "simulated": {
+            "mean": None if measured is None else round(measured.mean, 6),
+            "ci95": interval_json(measured),
+            "n": 0 if measured is None else measured.n,
+        },
+    }
+
+
 def _rows(
-    study: StudyFolder, about: About, measured: Measurements, without: Sequence[str]
+    study: Study, about: About, measured: Measurements, without: Sequence[str]
 ) -> Iterator[dict[str, object]]:
     """Yield the rows that the study asks for, or one for each printed value, beside what was measured."""
     own = [one for one in study.file.row if study.of(one.campaign) is about]
@@ -378,13 +296,13 @@ def _rows(
                 about.subject.units[of.response] or "1",
                 about.subject.printed(of),
                 found,
-                {**NO_FORM, **{name: about.references.form(name, of) for name in about.references.forms}},
+                {name: about.references.form(name, of) for name in about.references.forms},
             )
     if not study.file.row:
         yield from _printed_rows(study, about, measured)
 
 
-def _printed_rows(study: StudyFolder, about: About, measured: Measurements) -> Iterator[dict[str, object]]:
+def _printed_rows(study: Study, about: About, measured: Measurements) -> Iterator[dict[str, object]]:
     subject = about.subject
     varied = [name for name, levels in subject.levels.items() if len(levels) > 1]
     for table, _, response, place, value in about.references.listed:
@@ -439,7 +357,7 @@ def _unit(unit: str | None, by: float) -> str:
     return f"{_PREFIXES[by]}{unit}" if by in _PREFIXES and unit != "1" else f"{by:g} {unit}"
 
 
-def _text(study: StudyFolder, one: form.Finding, outcome: Reproduced) -> str | None:
+def _text(study: Study, one: form.Finding, outcome: Outcome) -> str | None:
     """Return the text of a finding; None where what it is of was not run."""
     try:
         values = {name: _value(study, part, outcome) for name, part in one.values.items()}
@@ -452,7 +370,7 @@ def _text(study: StudyFolder, one: form.Finding, outcome: Reproduced) -> str | N
     return one.text.format(**{**numbers, **values})
 
 
-def _value(study: StudyFolder, part: form.Value, outcome: Reproduced) -> Value:
+def _value(study: Study, part: form.Value, outcome: Outcome) -> Value:
     """Return a value of a text; a `KeyError` where it was not run."""
     about = study.of(part.campaign)
     if part.form is not None:
@@ -466,7 +384,7 @@ def _value(study: StudyFolder, part: form.Value, outcome: Reproduced) -> Value:
     return value
 
 
-def _broken(study: StudyFolder, fitted: Mapping[str, Measurements]) -> Iterator[str]:
+def _broken(study: Study, fitted: Mapping[str, Measurements]) -> Iterator[str]:
     """Yield a warning for each assumption that does not hold somewhere."""
     for one in study.file.assumption:
         broken = [
