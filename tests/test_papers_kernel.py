@@ -65,6 +65,8 @@ def test_the_arms_of_a_study_differ_in_the_clock_and_in_what_a_variant_says(key:
 def test_claims_that_short_runs_cannot_judge_are_named_and_must_be_there(tmp_path: Path) -> None:
     study = own_study("papagiannaki")
     assert all({*arm.plan.unjudged} == {"P14", "P25", "P26", "P27"} for arm in kernel.arms(study))
+    why = "real packets do not judge it: it is about what runs of 600 s leave over"
+    assert {why} == {*kernel.arms(study)[0].plan.unjudged.values()}
     elsewhere = replace(study, folder=tmp_path)
     whole = (study.folder / kernel.FILE).read_text()
     for text, instead, told in (
@@ -135,7 +137,11 @@ def test_what_a_kernel_cannot_do_is_left_out_and_its_claims_are_not_judged(tmp_p
         "K11",
         "K15",
     }
-    assert "backpressure" in kernel.render(study, found)
+    assert claims["K3"]["kernel"]["reason"].startswith("outside of ")
+    assert found["claims"][0]["kernel"]["reason"] is None
+    page = kernel.render(study, found)
+    assert "backpressure" in page
+    assert claims["K3"]["kernel"]["reason"] in page
 
 
 def test_what_the_machine_lacks_is_told_before_any_arm(
