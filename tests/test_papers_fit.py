@@ -128,9 +128,7 @@ def test_a_fit_needs_a_factorial(tmp_path: Path) -> None:
     shutil.copytree(own_folder("laatu"), folder)
     (folder / "calibration.toml").write_bytes((STUDY.folder / "calibration.toml").read_bytes())
     text = (folder / "study.toml").read_text()
-    (folder / "study.toml").write_text(
-        text.replace("replications = 20", "replications = 20\nrefit = true", 1)
-    )
+    (folder / "study.toml").write_text(text.replace("\n[under]", "\nrefit = true\n[under]", 1))
     with pytest.raises(PackError, match=r"claims have no \[factorial\]"):
         load(folder)
 

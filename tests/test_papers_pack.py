@@ -32,9 +32,16 @@ PACKS = own_folder("kalampoukas").parent
         ("feroz/study.toml", 'without = ["2-scaled"', 'without = ["2-scale"', "a level `2-scale`"),
         (
             "feroz/study.toml",
-            '[shorter]\n3 = ["run.duration=20s"',
-            '[shorter]\n3 = ["run.end=20s"',
+            '[under.change]\n3 = ["run.duration=20s"',
+            '[under.change]\n3 = ["run.end=20s"',
             "run.end",
+        ),
+        ("papagiannaki/study.toml", 'without = ["1 lost"', 'without = ["9 lost"', "a level `9 lost`"),
+        (
+            "seddigh/study.toml",
+            "[quick]",
+            '[quick]\nwithout = ["over", "exact", "under"]',
+            "no treatment is left",
         ),
         ("feroz/study.toml", "[quick.change]\n2 =", "[quick.change]\n8 =", "no factor has a level `8`"),
         ("laatu/published/throughput.csv", ",0.87,", ",much,", "line 2: `much` is not a number"),

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from perhop.experiment.definition import Campaign
 from perhop.experiment.factors import Factor, Level
 from perhop.papers.error import PackError
+from perhop.papers.form import Under
 from perhop.papers.readings import Reading
 
 T = TypeVar("T")
@@ -18,6 +19,13 @@ def short(campaign: Campaign, overrides: Sequence[str] = (), replications: int |
     """Return a campaign with more settings for all its runs, or another number of replications."""
     design = replace(campaign.design, replications=replications or campaign.design.replications)
     return replace(campaign, scenario=campaign.scenario.override(*overrides), design=design)
+
+
+def differing(campaign: Campaign, form: Under) -> Campaign:
+    """Return a campaign in a form, but for settings by level; maybe without a treatment."""
+    kept = tuple(one for one in campaign.design.treatments if not {*form.without} & {*one.levels})
+    some = replace(campaign, design=replace(campaign.design, treatments=kept))
+    return short(some, form.set, form.replications)
 
 
 def without(campaign: Campaign, levels: Sequence[str]) -> Campaign:

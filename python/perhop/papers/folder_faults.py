@@ -16,7 +16,7 @@ from perhop.experiment.fault import At, DesignError, Fault
 from perhop.judge.parameters import unfit_of
 from perhop.judge.quantity import Subject, among
 from perhop.papers import form
-from perhop.papers.campaigns import by_level, short, without
+from perhop.papers.campaigns import by_level, differing, short
 from perhop.papers.readings import Reading
 from perhop.papers.study import CODE, About, Study
 
@@ -28,7 +28,7 @@ BY_LEVEL = ("means", "ellipses")
 
 def in_study(study: Study) -> Iterator[Fault]:
     """Yield the mistakes in `study.toml`."""
-    for part in (_quick, _labelled, _told, _drawn):
+    for part in (_forms, _labelled, _told, _drawn):
         yield from part(study)
 
 
@@ -56,37 +56,25 @@ def _faulty(make: Callable[[], Campaign], settings: Sequence[str], at: At) -> It
         yield Fault(own, f"{wrong['path']}: {wrong['rule']}", wrong["hint"])
 
 
-def _quick(study: Study) -> Iterator[Fault]:
-    """Yield the mistakes in the quick form, and in how often a reading is run."""
-    quick, known = study.file.quick, [claim.id for claim in study.claims]
-    times: dict[At, int | None] = {
-        ("replications",): study.file.replications,
-        ("rows_of",): study.file.rows_of,
-        ("quick", "replications"): quick.replications,
-    }
-    for at, many in times.items():
+def _forms(study: Study) -> Iterator[Fault]:
+    """Yield the mistakes in the quick form, and in how runs under readings differ."""
+    file, known = study.file, [claim.id for claim in study.claims]
+    if file.quick.claims is not None:
+        yield from form.unknown(("quick", "claims"), file.quick.claims, known)
+    forms: dict[str, form.Under] = {"quick": file.quick, "under": file.under}
+    times: dict[At, int | None] = {(name, "replications"): own.replications for name, own in forms.items()}
+    for at, many in {("rows_of",): file.rows_of, **times}.items():
         if many is not None and many < 1:
             yield Fault(at, f"{many} replications are none", "write 10 or more, so that claims can be judged")
-    if quick.claims is not None:
-        yield from form.unknown(("quick", "claims"), quick.claims, known)
-    own = study.file.under
-    for one in study.about:
-        yield from _faulty(partial(short, one.campaign, quick.set), quick.set, ("quick", "set"))
-        yield from _faulty(partial(short, one.campaign, own.set), own.set, ("under", "set"))
-    try:
-        for one in study.about if own.without else ():
-            without(one.campaign, own.without)
-    except ValueError as error:
-        yield Fault(("under", "without"), str(error))
-    by: dict[At, Mapping[str, list[str]]] = {
-        ("quick", "change"): quick.change,
-        ("shorter",): study.file.shorter,
-    }
-    for at, change in by.items():
-        yield from _levels(study, at, change)
-        for each in study.fitted if change else ():
-            yield from _faulty(partial(by_level, each, change), (), at)
-    yield from _levels(study, ("quick", "without"), {name: k for k, name in enumerate(quick.without)})
+    for name, own in forms.items():
+        for one in study.about:
+            yield from _faulty(partial(short, one.campaign, own.set), own.set, (name, "set"))
+        yield from _levels(study, (name, "change"), own.change)
+        for each in study.fitted if own.change else ():
+            yield from _faulty(partial(by_level, each, own.change), (), (name, "change"))
+        yield from _levels(study, (name, "without"), {level: k for k, level in enumerate(own.without)})
+        if not any(differing(one, own).design.treatments for one in study.fitted):
+            yield Fault((name, "without"), "no treatment is left")
     factors = [name for one in study.about for name in one.subject.levels]
     if study.file.read_by not in (None, *factors):
         name = str(study.file.read_by)
@@ -112,10 +100,10 @@ def _labelled(study: Study) -> Iterator[Fault]:
     for row in study.file.row:
         own = [level for levels in row.each.values() if isinstance(levels, list) for level in levels]
         known |= dict.fromkeys([row.table, *own])
-    levels = {level for one in study.about for own in one.subject.levels.values() for level in own}
     for name in study.file.labels:
         if name not in known:
-            hint = "levels have theirs in [words] of the claims" if name in levels else among(name, [*known])
+            of_claims = "levels have theirs in [words] of the claims"
+            hint = of_claims if name in study.levels else among(name, [*known])
             rule = f"no factor, group, response or table is called `{name}`"
             yield Fault(("labels", name), rule, hint, of_key=True)
 

@@ -21,44 +21,39 @@ class StudyError(FileError):
     """A study in a folder, one of whose files has mistakes."""
 
 
-class Quick(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The quick form: how `--quick` differs.
+class Under(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How runs differ from those that campaigns have: under a reading, or of the quick form.
 
     Attributes
     ----------
     set, change
-        Settings of all runs, before those of treatments; by level, after those of a treatment that has it.
+        Settings of all runs, before those of a reading and of treatments; by level, after those of a
+        treatment that has it.
     without
         Levels whose treatments are left out.
     replications
         How many each treatment has; without it as many as the campaign says.
-    claims
-        Ids of those that are judged; without it all.
-    readings
-        Whether claims are judged under the readings too, by ten replications at most.
     """
 
     set: list[str] = []
     change: dict[str, list[str]] = {}
     without: list[str] = []
     replications: int | None = None
-    claims: list[str] | None = None
-    readings: bool = False
 
 
-class Under(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How runs under a reading differ from those as fitted.
+class Quick(Under, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The quick form: how `--quick` differs.
 
     Attributes
     ----------
-    set
-        Settings of all of them, before those of the reading.
-    without
-        Levels whose treatments are not run.
+    claims
+        Ids of those that are judged; without it all.
+    readings
+        Whether claims are judged under the readings too, by ten replications at most.
     """
 
-    set: list[str] = []
-    without: list[str] = []
+    claims: list[str] | None = None
+    readings: bool = False
 
 
 class Asked(Part, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
@@ -210,19 +205,15 @@ class StudyFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         What a reader needs to know to compare printed and simulated numbers.
     claims
         Files of claims; each names its campaign.
-    replications
-        How many each treatment has under a reading; without it as many as its campaign says.
     under
-        How runs under a reading differ.
+        How runs under a reading differ. Where they differ by level, the fitted point is judged by such runs
+        too, as if that were a reading.
     refit
         Whether `calibration.toml` has a fit to cells of the factorial: then readings are fitted again, and
         those that do not fit have no vote.
     read_by
         A factor: under a reading only those levels of it are run that the reading's claims name, in campaigns
         beside the first too. Without it the first campaign is run.
-    shorter
-        Settings by level of runs under readings, which take long. The fitted point is judged by such runs
-        too, as if that were a reading.
     quick
         The quick form.
     beyond
@@ -256,11 +247,9 @@ class StudyFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     question: Text
     about: str = ""
     claims: list[Text] = msgspec.field(default_factory=lambda: ["claims.toml"])
-    replications: int | None = None
     under: Under = Under()
     refit: bool = False
     read_by: Text | None = None
-    shorter: dict[str, list[str]] = {}
     quick: Quick = Quick()
     beyond: list[Text] = []
     row: list[Rows] = []

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import polars as pl
 
@@ -12,7 +11,7 @@ from perhop.experiment.definition import Campaign
 from perhop.judge.measured import Measurements
 from perhop.judge.verdict import MIN_REPLICATIONS
 from perhop.papers import form, refit
-from perhop.papers.campaigns import by_level, short, without
+from perhop.papers.campaigns import by_level, differing, short
 from perhop.papers.readings import Reading
 from perhop.papers.study import About, Study
 from perhop.run.run import AnyJob, Result, TracedJob
@@ -98,22 +97,17 @@ def plan_of(study: Study, *, quick: bool = False) -> Plan:
     """
     voting, unfit = refit.voting(study)
     own, every = study.file.quick, study.fitted
-    campaigns = [*filter(None, map(partial(_shortened, own), every))] if quick else every
+    campaigns = [by_level(differing(one, own), own.change) for one in every] if quick else every
+    campaigns = [one for one in campaigns if one.design.treatments]
     known = [claim.id for claim in study.claims]
     unjudged = [one for one in known if quick and own.claims is not None and one not in own.claims]
 
-    def often(one: Campaign) -> Campaign:
-        most = min(one.design.replications, MIN_REPLICATIONS)
-        return short(one, (), most if quick else study.file.replications)
+    def under(campaign: Campaign, reading: Reading) -> Campaign:
+        most = min(campaign.design.replications, MIN_REPLICATIONS) if quick else None
+        return short(study.under(campaign, reading), (), most)
 
     read = [
-        (
-            one,
-            tuple(
-                often(study.under(_shorter(study, each), one))
-                for each in study.reads(one, campaigns, unjudged)
-            ),
-        )
+        (one, tuple(under(each, one) for each in study.reads(one, campaigns, unjudged)))
         for one in (*study.shorter, *voting)
         if own.readings or not quick
     ]
@@ -132,25 +126,12 @@ def plan_of(study: Study, *, quick: bool = False) -> Plan:
     return Plan(
         study,
         tuple(campaigns),
-        tuple((one, under) for one, under in read if under),
+        tuple((one, found) for one, found in read if found),
         () if quick else study.beyond,
         dict.fromkeys(unjudged, "a quick reproduction leaves it out"),
         tuple(left_out),
         tuple(_to_draw(study, campaigns[0])),
     )
-
-
-def _shorter(study: Study, campaign: Campaign) -> Campaign:
-    """Return a campaign as it is run under readings, before what each changes."""
-    own = study.file.under
-    return without(short(campaign, own.set), own.without) if own.without else short(campaign, own.set)
-
-
-def _shortened(quick: form.Quick, campaign: Campaign) -> Campaign | None:
-    """Return a campaign as the quick form has it; None where all of it is left out."""
-    kept = tuple(one for one in campaign.design.treatments if not {*quick.without} & {*one.levels})
-    found = replace(campaign, design=replace(campaign.design, treatments=kept))
-    return short(by_level(found, quick.change), quick.set, quick.replications) if kept else None
 
 
 def _to_draw(study: Study, campaign: Campaign) -> Iterator[AnyJob]:

@@ -21,7 +21,7 @@ from perhop.judge.grammar import Claim, Claims, Part
 from perhop.judge.measured import Measurements
 from perhop.judge.quantity import Asked, Subject, Words, asked
 from perhop.papers import cell_fit, form
-from perhop.papers.campaigns import by_level, having, under
+from perhop.papers.campaigns import by_level, differing, having, under
 from perhop.papers.form import StudyFile
 from perhop.papers.readings import Reading
 
@@ -155,8 +155,9 @@ class Study:
     @property
     def shorter(self) -> tuple[Reading, ...]:
         """The fitted point in runs as short as under readings, as one of them; nothing where they are not."""
-        levels, factors = {*self.file.shorter}, {name for one in self.about for name in one.subject.levels}
-        claims = [one.id for one in self.claims if levels & {*chain(*map(one.levels, factors))}]
+        changed = self.file.under.change.keys()
+        factors = [*chain(*(one.subject.levels for one in self.about))]
+        claims = [one.id for one in self.claims if any(changed & one.levels(name) for name in factors)]
         meaning = "the fitted point, in runs as short as under all readings"
         return (Reading(SHORTER, meaning, claims=tuple(claims)),) if claims else ()
 
@@ -187,13 +188,12 @@ class Study:
             own = [one for one in every if self.holding(one) is about]
             claims = [one for one in about.claims.claims if one.id in judged]
             found += _read(own, claims, self.file.read_by) if own and claims else []
-        return found
+        return [one for one in found if differing(one, self.file.under).design.treatments]
 
     def under(self, campaign: Campaign, reading: Reading) -> Campaign:
-        """Return a campaign under a reading; errors as of `perhop.papers.campaigns.under`."""
-        return by_level(
-            under(campaign, reading, self.levels, getattr(self.code, "parameters", None)), self.file.shorter
-        )
+        """Return a campaign as it is run under a reading; errors as of `perhop.papers.campaigns.under`."""
+        own, parameters = self.file.under, getattr(self.code, "parameters", None)
+        return by_level(under(differing(campaign, own), reading, self.levels, parameters), own.change)
 
 
 def _read(campaigns: Sequence[Campaign], claims: Sequence[Claim], factor: str | None) -> Iterator[Campaign]:
