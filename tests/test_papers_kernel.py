@@ -72,7 +72,11 @@ def test_claims_that_short_runs_cannot_judge_are_named_and_must_be_there(tmp_pat
     for text, instead, told in (
         ('"P27"]', '"P99"]', r"unjudged\[0\]\.claims\[3\]: there is no claim `P99`"),
         ("replications = 10", "replications = 9", "nothing can be judged below 10 replications"),
-        ("campaigns = 1", 'campaigns = 1\nwithout = ["x"]', "kernel.without: no treatment has x"),
+        (
+            "campaigns = 1",
+            'campaigns = 1\nwithout = ["x"]',
+            r"kernel\.without\[0\]: no factor has a level `x`",
+        ),
         ("campaigns = 1", "", r"kernel: `campaigns` is missing"),
     ):
         assert text in whole

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from perhop.judge.grammar import Claim, Part
-from perhop.judge.quantity import Place, Quantity, Subject, Words, asked
+from perhop.judge.quantity import Place, Quantity
 from perhop.judge.verdict import MIN_REPLICATIONS, ClaimPart, Hypothesis
 from perhop.stats.intervals import Interval, mean_interval
 from perhop.stats.jackknife import UndefinedRatioError, jackknife_interval
@@ -37,61 +35,12 @@ class Together(NamedTuple):
     runs: int | None = None
 
 
-class Measured(ABC):
-    """Measured values that claims are judged on."""
-
-    @abstractmethod
-    def sample(self, response: str, at: Place, effect: Place | None) -> Floats:
-        """Return a response at a place, or the effect of levels on it, by replication.
-
-        A replication without a value has NaN.
-
-        Raises
-        ------
-        KeyError
-            It was not measured there.
-        """
-
-    def judged(self, hypothesis: Hypothesis, quantity: Quantity) -> ClaimPart:
-        """Judge a quantity, paired by replication."""
-        first = self.sample(*quantity.first) / quantity.per
-        if quantity.way == "alone":
-            return hypothesis.mean(first)
-        second = self.sample(*quantity.second)
-        if quantity.way == "over":
-            return hypothesis.ratio(first, second)
-        return hypothesis.mean(first - second / quantity.per)
-
-
 Predicates = Mapping[str, Callable[..., list[ClaimPart]]]
 """Functions of a study that judge parts: of what was measured, and the part's parameters."""
 
 
-def judged(
-    claim: Claim, measured: Measured, subject: Subject, words: Words, predicates: Predicates | None = None
-) -> list[ClaimPart]:
-    """Judge the parts of a claim.
-
-    Raises
-    ------
-    DesignError
-        It asks for what the subject has not; `perhop.judge.quantity.faults` finds that before.
-    KeyError
-        It asks for what was not measured.
-    """
-
-    def each(part: Part) -> Iterator[ClaimPart]:
-        if part.predicate is not None:
-            yield from (predicates or {})[part.predicate](measured, **part.parameters)
-            return
-        for one in asked(part, subject, words):
-            yield from (measured.judged(hypothesis, one.quantity) for hypothesis in one.hypotheses)
-
-    return [found for part in claim.parts for found in each(part)]
-
-
 @dataclass(frozen=True)
-class Measurements(Measured):
+class Measurements:
     """The values that a campaign measured.
 
     Attributes
@@ -159,11 +108,22 @@ class Measurements(Measured):
         return frame["value"].fill_null(np.nan).to_numpy().astype(np.float64)
 
     def judged(self, hypothesis: Hypothesis, quantity: Quantity) -> ClaimPart:
-        """Judge a quantity by the replications that all of its treatments have."""
+        """Judge a quantity, paired by replication: by those that all of its treatments have."""
         if quantity.response in self.over_all:
             return self._jackknifed(hypothesis, quantity, self.over_all[quantity.response])
+        shared = self._shared(quantity)
+        first = shared.sample(*quantity.first) / quantity.per
+        if quantity.way == "alone":
+            return hypothesis.mean(first)
+        second = shared.sample(*quantity.second)
+        if quantity.way == "over":
+            return hypothesis.ratio(first, second)
+        return hypothesis.mean(first - second / quantity.per)
+
+    def _shared(self, quantity: Quantity) -> Measurements:
+        """Return the replications that all treatments of a quantity have."""
         if self._are_even or (quantity.way == "alone" and quantity.effect is None):
-            return super().judged(hypothesis, quantity)
+            return self
         places = [quantity.at] if quantity.effect is not None else [quantity.at, quantity.other or {}]
         runs = pl.concat([self.rows(quantity.response, **place) for place in places])
         each = runs.group_by("treatment").agg(
@@ -171,9 +131,8 @@ class Measurements(Measured):
         )
         # treatments that ended by themselves have their first ones; a run that failed leaves a gap
         if each["n"].n_unique() == 1 or not (each["n"] == each["last"] + 1).all():
-            return super().judged(hypothesis, quantity)
-        shared = Measurements(self.scalars.filter(pl.col("replication") < each["n"].min()))
-        return super(Measurements, shared).judged(hypothesis, quantity)
+            return self
+        return Measurements(self.scalars.filter(pl.col("replication") < each["n"].min()))
 
     def _jackknifed(self, hypothesis: Hypothesis, quantity: Quantity, one: Together) -> ClaimPart:
         """Judge a response over all runs, by leaving out one replication at a time."""
@@ -202,6 +161,8 @@ class Measurements(Measured):
 
     def sample(self, response: str, at: Place, effect: Place | None) -> Floats:
         """Return a response at a place, or the effect of levels on it, by replication.
+
+        A replication without a value has NaN.
 
         Raises
         ------

@@ -28,23 +28,6 @@ def differing(campaign: Campaign, form: Under) -> Campaign:
     return short(some, form.set, form.replications)
 
 
-def without(campaign: Campaign, levels: Sequence[str]) -> Campaign:
-    """Return a campaign without the treatments that have one of these levels.
-
-    Raises
-    ------
-    ValueError
-        No treatment has such a level, or none is left.
-    """
-    kept = tuple(one for one in campaign.design.treatments if not set(levels) & set(one.levels))
-    unknown = set(levels) - {level for one in campaign.design.treatments for level in one.levels}
-    if unknown or not kept:
-        raise ValueError(
-            f"no treatment has {', '.join(sorted(unknown))}" if unknown else "no treatment is left"
-        )
-    return replace(campaign, design=replace(campaign.design, treatments=kept))
-
-
 def having(campaign: Campaign, factor: str, levels: Collection[str]) -> Campaign:
     """Return a campaign with the treatments alone that have one of some levels of a factor; maybe none."""
     place = campaign.design.names.index(factor)

@@ -69,10 +69,10 @@ def _forms(study: Study) -> Iterator[Fault]:
     for name, own in forms.items():
         for one in study.about:
             yield from _faulty(partial(short, one.campaign, own.set), own.set, (name, "set"))
-        yield from _levels(study, (name, "change"), own.change)
+        yield from unknown_levels(study, (name, "change"), own.change)
         for each in study.fitted if own.change else ():
             yield from _faulty(partial(by_level, each, own.change), (), (name, "change"))
-        yield from _levels(study, (name, "without"), {level: k for k, level in enumerate(own.without)})
+        yield from unknown_levels(study, (name, "without"), {level: k for k, level in enumerate(own.without)})
         if not any(differing(one, own).design.treatments for one in study.fitted):
             yield Fault((name, "without"), "no treatment is left")
     factors = [name for one in study.about for name in one.subject.levels]
@@ -81,7 +81,7 @@ def _forms(study: Study) -> Iterator[Fault]:
         yield Fault(("read_by",), f"there is no factor `{name}`", among(name, factors))
 
 
-def _levels(study: Study, at: At, named: Mapping[str, object]) -> Iterator[Fault]:
+def unknown_levels(study: Study, at: At, named: Mapping[str, object]) -> Iterator[Fault]:
     """Yield the levels that no campaign has; of a list each has its place."""
     for name, value in named.items():
         if name not in study.levels:

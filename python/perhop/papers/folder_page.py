@@ -35,8 +35,10 @@ def page_of(study: Study, outcome: Outcome) -> str:
         if (section := _section(study, figure, k, measured, outcome.document["command"])) is not None
     ]
     own: Callable[[Outcome], Sequence[Section]] | None = getattr(study.code, "sections", None)
-    fitted = [] if study.fit is None else [_refit(study, outcome)]
-    sections = [*(own(outcome) if own else []), *sections, *fitted]
+    sections = [*(own(outcome) if own else []), *sections]
+    if study.fit is not None:
+        first = outcome.measured[study.about[0].name]
+        sections.append(refit.section(study, first, outcome.document["command"]))
     if study.file.citation is not None:
         sections.append(Section("paper", "The paper", [_cited(study.file.citation)]))
     return render(
@@ -47,18 +49,12 @@ def page_of(study: Study, outcome: Outcome) -> str:
             study.file.question,
             study.file.about,
             study.file.labels,
-            study.file.labels,
             overview=_overview(outcome.document),
             findings=outcome.findings,
             warnings=outcome.warnings,
             left_out=outcome.left_out,
         )
     )
-
-
-def _refit(study: Study, outcome: Outcome) -> Section:
-    """Return the section on the fit."""
-    return refit.section(study, outcome.measured[study.about[0].name], outcome.document["command"])
 
 
 def _overview(document: Mapping[str, Any]) -> page.Drawing | None:

@@ -19,14 +19,14 @@ from typing import Any
 import msgspec
 
 from perhop.experiment import shape
-from perhop.experiment.definition import Campaign
 from perhop.experiment.fault import Fault
 from perhop.experiment.shape import Text
 from perhop.judge.verdict import MIN_REPLICATIONS
 from perhop.papers import form
-from perhop.papers.campaigns import short, without
+from perhop.papers.campaigns import differing
 from perhop.papers.error import PackError
-from perhop.papers.form import StudyError
+from perhop.papers.folder_faults import unknown_levels
+from perhop.papers.form import StudyError, Under
 from perhop.papers.plan import Plan, Results
 from perhop.papers.recorded import machine, run_lines
 from perhop.papers.reduce import reduce
@@ -131,44 +131,35 @@ def arms(study: Study) -> tuple[Arm, ...]:
     file = msgspec.convert(shape.read(path, source, KernelFile, StudyError), KernelFile)
     given, known = file.kernel, [claim.id for claim in study.claims]
     some = study.fitted[: given.campaigns]
-    faults = [
-        fault
-        for k, one in enumerate(file.unjudged)
-        for fault in form.unknown(("unjudged", k, "claims"), one.claims, known)
-    ]
+    lacking = {level: k for k, level in enumerate(given.without)}
+    faults = [*unknown_levels(study, ("kernel", "without"), lacking)]
+    if not all(differing(one, Under(without=given.without)).design.treatments for one in some):
+        faults.append(Fault(("kernel", "without"), "no treatment is left"))
     if given.replications < MIN_REPLICATIONS:
         rule = f"nothing can be judged below {MIN_REPLICATIONS} replications"
         faults.append(Fault(("kernel", "replications"), rule))
-    try:
-        possible = [without(one, given.without) for one in some]
-    except ValueError as error:
-        faults.append(Fault(("kernel", "without"), str(error)))
+    for k, one in enumerate(file.unjudged):
+        faults += form.unknown(("unjudged", k, "claims"), one.claims, known)
     if faults:
         raise StudyError(shape.diagnostics(path, source, faults))
+    why = {claim: f"real packets do not judge it: {one.why}" for one in file.unjudged for claim in one.claims}
 
-    def under(campaigns: Sequence[Campaign], settings: Sequence[str], lacking: Sequence[str]) -> Plan:
+    def under(settings: Sequence[str], without: list[str]) -> Plan:
+        own = Under(set=[*given.set, *settings], without=without, replications=given.replications)
         return Plan(
             study,
-            tuple(short(one, (*given.set, *settings), given.replications) for one in campaigns),
-            unjudged={
-                claim: f"real packets do not judge it: {one.why}"
-                for one in file.unjudged
-                for claim in one.claims
-            },
+            tuple(differing(one, own) for one in some),
+            unjudged=why,
             left_out=tuple(given.left_out),
-            without=tuple(lacking),
+            without=tuple(without),
             replications=given.replications,
         )
 
+    kernel = Variant(id="kernel", meaning="this kernel's TCP on real packets", set=[])
+    variants = (kernel, *file.variant)
     return (
-        Arm("simulator", "perhop's TCP in virtual time", under(some, given.simulator, ())),
-        *(
-            Arm(one.id, one.meaning, under(possible, (LIVE, *one.set), given.without))
-            for one in (
-                Variant(id="kernel", meaning="this kernel's TCP on real packets", set=[]),
-                *file.variant,
-            )
-        ),
+        Arm("simulator", "perhop's TCP in virtual time", under(given.simulator, [])),
+        *(Arm(one.id, one.meaning, under((LIVE, *one.set), given.without)) for one in variants),
     )
 
 

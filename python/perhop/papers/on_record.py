@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 import polars as pl
@@ -32,8 +32,6 @@ Line = Mapping[str, str]
 
 
 BEYOND = "the sweeps beyond the paper, whose runs are not on record: --verify all makes them"
-
-T = TypeVar("T", bound=Plan)
 
 
 class _Made(msgspec.Struct):
@@ -229,7 +227,7 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def less(plan: T) -> T:
+def less(plan: Plan) -> Plan:
     """Return a plan without the sweeps beyond the paper, whose runs are not on record."""
     return replace(plan, beyond=(), left_out=(*plan.left_out, BEYOND)) if plan.beyond else plan
 

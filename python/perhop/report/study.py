@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from perhop.report import page
@@ -47,12 +47,8 @@ class StudyPage:
         The subject of the study, in a few sentences.
     about_numbers
         Sentences that a reader needs to compare published and simulated numbers.
-    tables
-        Title of each of the document's tables; a table that is not named keeps its own name.
     labels
-        A label for each row id; an id that is not named is its own.
-    digits
-        Decimals for each quantity; three where it is not named.
+        A label for each of the document's tables and row ids; what is not named keeps its own name.
     overview
         A drawing above everything else.
     findings
@@ -68,9 +64,7 @@ class StudyPage:
     sections: Sequence[Section]
     intro: str
     about_numbers: str = ""
-    tables: Mapping[str, str] | None = None
-    labels: Mapping[str, str] | None = None
-    digits: Mapping[str, int] | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
     overview: page.Drawing | None = None
     findings: Sequence[tuple[str, str]] = ()
     warnings: Sequence[str] = ()
@@ -156,7 +150,6 @@ def _replications(document: Mapping[str, Any]) -> int:
 
 def _tables(study: StudyPage) -> list[Table]:
     """Return the document's tables, with the ratio to what is published and the distance to the last form."""
-    titles, labels, digits = study.tables or {}, study.labels or {}, study.digits or {}
     groups: dict[str, list[list[Cell]]] = {}
     forms = forms_of(study.document)
     for row in study.document["rows"]:
@@ -167,10 +160,10 @@ def _tables(study: StudyPage) -> list[Table]:
             distance = number(abs(simulated["mean"] - computed[-1]))
         groups.setdefault(row["table"], []).append(
             [
-                *(labels.get(row["id"], row["id"]), row["quantity"].replace("_", " "), row["unit"]),
+                *(study.labels.get(row["id"], row["id"]), row["quantity"].replace("_", " "), row["unit"]),
                 None if published is None else f"{published:g}",
                 *(None if value is None else number(value, 3) for value in computed),
-                _simulated(simulated, digits.get(row["quantity"], 3)),
+                _simulated(simulated),
                 simulated["n"],
                 number(simulated["mean"] / published, 2) if published else None,
                 *([distance] if forms else []),
@@ -181,7 +174,9 @@ def _tables(study: StudyPage) -> list[Table]:
         *("simulated / published", *(["distance"] if forms else [])),
     )
     again = study.document["command"]
-    return [Table(titles.get(name, name), columns, rows, 3, command=again) for name, rows in groups.items()]
+    return [
+        Table(study.labels.get(name, name), columns, rows, 3, command=again) for name, rows in groups.items()
+    ]
 
 
 def forms_of(document: Mapping[str, Any]) -> list[str]:
@@ -191,10 +186,10 @@ def forms_of(document: Mapping[str, Any]) -> list[str]:
     return [name for name in names if any(row["closed_form"].get(name) is not None for row in rows)]
 
 
-def _simulated(value: Mapping[str, Any], digits: int) -> str:
+def _simulated(value: Mapping[str, Any]) -> str:
     """Return a mean, with half the 95 % interval where there are three values or more."""
-    mean = number(value["mean"], digits)
+    mean = number(value["mean"], 3)
     if not value["ci95"] or value["n"] < 3:
         return mean
     low, high = value["ci95"]
-    return f"{mean} ± {number((high - low) / 2, digits)}"
+    return f"{mean} ± {number((high - low) / 2, 3)}"
