@@ -23,9 +23,13 @@ def short(campaign: Campaign, overrides: Sequence[str] = (), replications: int |
 
 def differing(campaign: Campaign, form: Under) -> Campaign:
     """Return a campaign in a form, but for settings by level; maybe without a treatment."""
-    kept = tuple(one for one in campaign.design.treatments if not {*form.without} & {*one.levels})
-    some = replace(campaign, design=replace(campaign.design, treatments=kept))
-    return short(some, form.set, form.replications)
+    return short(less(campaign, form.without), form.set, form.replications)
+
+
+def less(campaign: Campaign, without: Collection[str]) -> Campaign:
+    """Return a campaign without the treatments that have one of some levels; maybe of none."""
+    kept = tuple(one for one in campaign.design.treatments if not {*without} & {*one.levels})
+    return replace(campaign, design=replace(campaign.design, treatments=kept))
 
 
 def having(campaign: Campaign, factor: str, levels: Collection[str]) -> Campaign:

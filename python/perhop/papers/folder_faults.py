@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from string import Formatter
 
+import msgspec
+
 from perhop import _core
 from perhop.experiment.definition import Campaign
 from perhop.experiment.design_check import setting_of
@@ -16,7 +18,7 @@ from perhop.experiment.fault import At, DesignError, Fault
 from perhop.judge.parameters import unfit_of
 from perhop.judge.quantity import Subject, among
 from perhop.papers import form
-from perhop.papers.campaigns import by_level, differing, short
+from perhop.papers.campaigns import by_level, less, short
 from perhop.papers.readings import Reading
 from perhop.papers.study import CODE, About, Study
 
@@ -34,9 +36,11 @@ def in_study(study: Study) -> Iterator[Fault]:
 
 def under_reading(study: Study, reading: Reading, at: At) -> Iterator[Fault]:
     """Yield the first mistake that each campaign has under a reading."""
-    for own in study.reads(reading):
+    # what `[under]` does has its own mistakes
+    bare = replace(study, file=msgspec.structs.replace(study.file, under=form.Under()))
+    for own in bare.reads(reading):
         try:
-            yield from _faulty(partial(study.under, own, reading), reading.settings, (*at, "set"))
+            yield from _faulty(partial(bare.under, own, reading), reading.settings, (*at, "set"))
         except ValueError as error:
             yield Fault((*at, "change"), str(error))
             return
@@ -73,7 +77,7 @@ def _forms(study: Study) -> Iterator[Fault]:
         for each in study.fitted if own.change else ():
             yield from _faulty(partial(by_level, each, own.change), (), (name, "change"))
         yield from unknown_levels(study, (name, "without"), {level: k for k, level in enumerate(own.without)})
-        if not any(differing(one, own).design.treatments for one in study.fitted):
+        if not any(less(one, own.without).design.treatments for one in study.fitted):
             yield Fault((name, "without"), "no treatment is left")
     factors = [name for one in study.about for name in one.subject.levels]
     if study.file.read_by not in (None, *factors):

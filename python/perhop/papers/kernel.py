@@ -23,7 +23,7 @@ from perhop.experiment.fault import Fault
 from perhop.experiment.shape import Text
 from perhop.judge.verdict import MIN_REPLICATIONS
 from perhop.papers import form
-from perhop.papers.campaigns import differing
+from perhop.papers.campaigns import differing, less
 from perhop.papers.error import PackError
 from perhop.papers.folder_faults import unknown_levels
 from perhop.papers.form import StudyError, Under
@@ -133,7 +133,7 @@ def arms(study: Study) -> tuple[Arm, ...]:
     some = study.fitted[: given.campaigns]
     lacking = {level: k for k, level in enumerate(given.without)}
     faults = [*unknown_levels(study, ("kernel", "without"), lacking)]
-    if not all(differing(one, Under(without=given.without)).design.treatments for one in some):
+    if not all(less(one, given.without).design.treatments for one in some):
         faults.append(Fault(("kernel", "without"), "no treatment is left"))
     if given.replications < MIN_REPLICATIONS:
         rule = f"nothing can be judged below {MIN_REPLICATIONS} replications"

@@ -21,7 +21,7 @@ from perhop.judge.grammar import Claim, Claims, Part
 from perhop.judge.measured import Measurements
 from perhop.judge.quantity import Asked, Subject, Words, asked
 from perhop.papers import cell_fit, form
-from perhop.papers.campaigns import by_level, differing, having, under
+from perhop.papers.campaigns import by_level, differing, having, less, under
 from perhop.papers.form import StudyFile
 from perhop.papers.readings import Reading
 
@@ -188,7 +188,7 @@ class Study:
             own = [one for one in every if self.holding(one) is about]
             claims = [one for one in about.claims.claims if one.id in judged]
             found += _read(own, claims, self.file.read_by) if own and claims else []
-        return [one for one in found if differing(one, self.file.under).design.treatments]
+        return [one for one in found if less(one, self.file.under.without).design.treatments]
 
     def under(self, campaign: Campaign, reading: Reading) -> Campaign:
         """Return a campaign as it is run under a reading; errors as of `perhop.papers.campaigns.under`."""
