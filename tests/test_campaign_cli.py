@@ -239,6 +239,45 @@ def test_a_sweep_says_which_values_are_the_same(cli: Cli, file: Path) -> None:
     assert f"warning: --vary: {twins}" in done.err
 
 
+MEASURE = "mean(flows.goodput_bit_s)"
+
+
+def test_levels_that_are_the_same_under_every_other_are_told_once(cli: Cli, file: Path) -> None:
+    vary = ["--vary", "link.a-b.rate=1Mbit/s,2Mbit/s", "--vary", "link.a-b.delay=10ms,0.01s"]
+    done = cli("sweep", "y.toml", *vary, "--measure", "mean(flows.goodput_bit_s)", "-j", "1")
+    assert done.err.count("are the same scenario") == 1
+    assert "delay=10ms and delay=0.01s are the same scenario" in done.err
+
+
+def test_two_measures_with_one_name_are_refused(cli: Cli, file: Path) -> None:
+    done = cli("sweep", "y.toml", "--measure", f"a={MEASURE}", "--measure", "a=sum(flows.timeouts)")
+    assert (done.code, "a second response is called `a`" in done.err) == (3, True)
+    assert not Path("out").exists()
+
+
+def test_a_path_that_no_scenario_has_is_told_once(cli: Cli, file: Path) -> None:
+    done = cli("sweep", "y.toml", "--vary", "link.a-b.dela=1ms,2ms", "--measure", MEASURE)
+    assert (done.code, done.err.count("×")) == (3, 1), done.err
+    file.write_text(FILE + '\n[[factor]]\nname = "d"\npath = "link.a-b.dela"\nlevels = ["1ms", "2ms"]\n')
+    done = cli("check", file)
+    assert (done.code, done.out.count("no setting `dela`")) == (3, 1), done.out
+    assert '= "link.a-b.dela"' in done.out
+
+
+@pytest.mark.parametrize("name", ["a=b", "a|b", "a,b"])
+def test_a_factor_has_no_letter_of_conditions_in_its_name(cli: Cli, file: Path, name: str) -> None:
+    levels = 'path = "link.a-b.delay"\nlevels = ["1ms", "2ms"]'
+    file.write_text(FILE + f'\n[[factor]]\nname = "{name}"\n{levels}\n')
+    done = cli("check", file)
+    assert (done.code, f"`{name}` has a letter of conditions" in done.out) == (3, True), done.out
+
+
+@pytest.mark.parametrize("words", [["run", "y.toml"], ["sweep", "y.toml", "--measure", MEASURE]])
+def test_the_root_of_all_folders_is_left_alone(cli: Cli, file: Path, words: list[str]) -> None:
+    done = cli(*words, "-o", "/")
+    assert (done.code, "exists and is left alone" in done.err) == (2, True), done.err
+
+
 @pytest.mark.parametrize("width", ["35%", "7.1%", "60000"])
 def test_the_file_of_a_sweep_has_its_stopping_rule(
     cli: Cli, file: Path, width: str, monkeypatch: pytest.MonkeyPatch
@@ -333,7 +372,7 @@ def test_stores_that_cannot_be_used_say_what_to_do(cli: Cli, file: Path, tmp_pat
     ledger_file.unlink()
     done = cli("campaign", "status", file)
     assert (done.code, "out/c is not a store of a campaign" in done.err) == (8, True)
-    assert "hint: this is the folder of a run" in done.err
+    assert "hint: there is a campaign.toml: without its ledger.sqlite the runs are lost" in done.err
 
 
 def test_a_second_driver_is_refused_without_being_told_to_go_on(cli: Cli, file: Path, tmp_path: Path) -> None:

@@ -106,7 +106,7 @@ fn what_cannot_be_is_refused() {
     for (classes, why) in [
         (vec![], "rate: must be given for one class at least"),
         (vec![one; 3], "rate: must leave the rates of all classes together at 2000000bit/s at most"),
-        (vec![HtbClass { ceil: rate(999_999), ..one }], "ceil: must be at least the rate of 1000000bit/s"),
+        (vec![HtbClass { ceil: rate(999_999), ..one }], "ceil: must be at least `rate`"),
         (vec![HtbClass { burst: Bytes(0), ..one }], "burst: must exceed 0B"),
         (vec![HtbClass { cburst: Bytes(0), ..one }], "cburst: must exceed 0B"),
         (vec![HtbClass { quantum: Bytes(0), ..one }], "quantum: must be at least 1 B"),

@@ -119,7 +119,7 @@ fn classes_of_htb_have_rates() {
     assert_snapshot!(htb("", one, two), @"no mistake");
     assert_snapshot!(htb("", one, r#"ceil = "1Mbit/s""#), @r#"103:1 port.r3-r2.class.be.rate: `htb` needs `rate` of every class (write what it has for itself, as `rate = "2Mbit/s"`)"#);
     assert_snapshot!(htb(r#", rate = "2Mbit/s""#, one, two), @"105:8 port.r3-r2.class.be.rate: rate (2Mbit/s) makes more than the 2Mbit/s of `htb` with those of the classes before it (lower the rates, or raise that of the scheduler)");
-    assert_snapshot!(htb("", one, "rate = \"1Mbit/s\"\nceil = \"999kbit/s\""), @"106:8 port.r3-r2.class.be.ceil: ceil (999kbit/s) must be at least the rate of 1000000bit/s");
+    assert_snapshot!(htb("", one, "rate = \"1Mbit/s\"\nceil = \"999kbit/s\""), @"106:8 port.r3-r2.class.be.ceil: ceil (999kbit/s) must be at least `rate`");
     assert_snapshot!(htb("", one, "rate = \"1Mbit/s\"\nburst = \"0B\"\nshare = 0.5"), @r#"
     106:9 port.r3-r2.class.be.burst: burst (0B) must exceed 0B
     107:9 port.r3-r2.class.be.share: `htb` has no use for `share` (it is for `scheduler = { kind = "cbq" }`)

@@ -126,9 +126,8 @@ def _curve(store: Store, over: str | None, response: str | None) -> Figure:
         return curve_of(store, over, response)
     except CurveError as error:
         rest = " and ".join(f"--where {name}=LEVEL" for name in varied if name != over)
-        raise UsageError(
-            f"--over {over}: {error}", f"keep fewer of the others: {rest}" if rest else ""
-        ) from None
+        fewer = f"keep fewer of the others: {rest}" if rest and over in varied else ""
+        raise UsageError(f"--over {over}: {error}", fewer) from None
 
 
 _INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "": 1.0}

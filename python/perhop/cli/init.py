@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
@@ -65,11 +66,10 @@ def command(
     from perhop.run.folder import is_there, write_file
 
     if study and (pack is not Pack.TWO_WAY or notebook):
-        raise UsageError("--study: has a scenario of its own, and no notebook", "leave the other option out")
+        raise UsageError("--study goes with neither --pack nor --notebook", "leave the other option out")
     if element and (study or pack is not Pack.TWO_WAY or notebook):
-        raise UsageError(
-            "--element: has a scenario of its own, and no notebook", "leave the other option out"
-        )
+        others = "--study, --pack nor --notebook"
+        raise UsageError(f"--element goes with neither {others}", "leave the other option out")
     scenario = "scenario.toml" if element else f"{pack.value}.toml"
     place = _STARTERS / "elements" / element if element else _STARTERS / pack.value
     # a program to start from is none of perhop's modules: its name has an end more here
@@ -116,10 +116,11 @@ def command(
     else:
         for file in files:
             print(file)
-        command = f"reproduce {directory} --quick" if study else f"run {directory / scenario}"
+        command = ["reproduce", str(directory), "--quick"] if study else ["run", str(directory / scenario)]
         for program in programs:
-            command = f"test-element {directory / program.stem}"
-        print(f"next: perhop {command}")
+            command = ["test-element", str(directory / program.stem)]
+        print(f"next: {shlex.join(['perhop', *command])}")
         if notebook:
-            print(f"or:   marimo edit {directory / 'first-look.py'}  # pip install marimo")
-            print(f"or:   jupyter lab {directory / 'first-look.ipynb'}  # pip install jupyterlab")
+            first = shlex.quote(str(directory / "first-look"))
+            print(f"or:   marimo edit {first}.py  # pip install marimo")
+            print(f"or:   jupyter lab {first}.ipynb  # pip install jupyterlab")

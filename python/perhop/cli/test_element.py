@@ -9,7 +9,7 @@ from typing import Annotated, NamedTuple
 import typer
 
 from perhop.cli import options
-from perhop.cli.exit import ExitCode, UsageError
+from perhop.cli.exit import CommandError, ExitCode, UsageError
 
 LAWS = {
     "books_balance": "every packet is kept, sent or dropped, and told; flows stay in order; the limit holds",
@@ -63,13 +63,14 @@ def command(
     try:
         found = kinds(str(file), text)
     except Mistake as mistake:
-        raise UsageError(mistake.rule) from mistake
+        raise CommandError(ExitCode.INVALID, mistake.rule) from mistake
     if name is not None and name not in found:
         hint = _core.suggest(name, list(found)) or f"elements: {', '.join(found) or 'none'}"
         raise UsageError(f"{file} has no element `{name}`", hint)
     asked = {name: found[name]} if name else found
     if not asked:
-        raise UsageError(
+        raise CommandError(
+            ExitCode.INVALID,
             f"{file} has no element",
             "`enqueue` and `dequeue`, `measure`, `select`, `on_ack` and `on_congestion`, or `on_arrival`",
         )

@@ -34,6 +34,7 @@ def check(design: Treatments, scenario: Scenario) -> Checked:
     wrong: dict[tuple[str, str], tuple[Diagnostic, set[int]]] = {}
     doubtful: dict[tuple[str, str], dict[int, Diagnostic]] = {}
     same: dict[str, int] = {}
+    twins: dict[Fault, None] = {}
     for index, one in enumerate(design.treatments):
         changed = scenario.unread(*one.overrides)
         found, doubts = changed.diagnose()
@@ -48,12 +49,15 @@ def check(design: Treatments, scenario: Scenario) -> Checked:
         if not found:
             first = same.setdefault(changed.key().treatment, index)
             if first < index:
-                warnings.append(_twins(design, design.treatments[first], one))
+                twins[_twins(design, design.treatments[first], one)] = None
     for diagnostic, having in wrong.values():
         mistakes += _blamed(design, diagnostic, having)
-    warnings += [_doubted(design, having) for having in doubtful.values()]
+    warnings += [*twins, *(_doubted(design, having) for having in doubtful.values())]
     return Checked(mistakes, warnings)
 
+
+_IN_CONDITIONS = frozenset("=|,")
+"""Letters that say something between names: in `--where net=slow|fast`, in tables as CSV."""
 
 _NUMBER = re.compile(r"\b\d[\w./]*")
 """A number with its unit."""
@@ -147,9 +151,15 @@ def _covers(written: str, path: str) -> bool:
 
 
 def _twins(design: Treatments, first: Treatment, second: Treatment) -> Fault:
+    """Return a warning of two treatments that are one scenario: one for all pairs with these levels."""
     shared = ": they share their runs" if design.seeds == "common" else ""
-    rule = f"{first.name} and {second.name} are the same scenario{shared}"
-    return Fault(("factor",), rule, "let levels differ in what they set, or leave one treatment out")
+    differ = [i for i, (a, b) in enumerate(zip(first.levels, second.levels, strict=True)) if a != b]
+    names = [
+        " ".join(f"{design.names[i]}={treatment.levels[i]}" for i in differ) for treatment in (first, second)
+    ]
+    at: At = ("factor", differ[0], "levels", second.levels[differ[0]]) if len(differ) == 1 else ("factor",)
+    rule = f"{names[0]} and {names[1]} are the same scenario{shared}"
+    return Fault(at, rule, "let levels differ in what they set, or leave one treatment out")
 
 
 def _few(levels: Sequence[str], most: int = 4) -> str:
@@ -163,6 +173,10 @@ def _blamed(design: Treatments, diagnostic: Diagnostic, having: set[int]) -> lis
     rest = (diagnostic["hint"], None, diagnostic["rendered"].rstrip())
     setters, alone = [], []
     for i, factor in enumerate(design.factors):
+        sets = [setting_of(level.set, path) is not None for level in factor.levels]
+        if len(having) == len(design.treatments) and len(sets) > 1 and all(sets):
+            setters.append(Fault(("factor", i, "path"), f"{factor.name}: {said}", *rest))
+            continue
         for level in factor.levels:
             with_it = design.having(i, level.name)
             index = setting_of(level.set, path)
@@ -195,7 +209,11 @@ def faulty_names(factors: Sequence[Factor]) -> list[Fault]:
         faults.append(Fault(("factor",), "nothing is varied", "a design has at least one factor"))
     seen = Counter(factor.name for factor in factors)
     for i, factor in enumerate(factors):
-        if factor.name in RESERVED:
+        if _IN_CONDITIONS & set(factor.name):
+            rule = f"`{factor.name}` has a letter of conditions, such as `{factor.name}=level|level`"
+            hint = "give the factor a name without `=`, `|` and `,`"
+            faults.append(Fault(("factor", i, "name"), rule, hint))
+        elif factor.name in RESERVED:
             rule = f"`{factor.name}` is a column that every table of runs has"
             faults.append(Fault(("factor", i, "name"), rule, "give the factor another name"))
         elif factor.name in SOURCES:

@@ -434,7 +434,9 @@ def _none(folder: Path) -> Exception:
             errno.ENOENT, "no such folder; `perhop campaign run FILE` makes it", str(folder)
         )
     hint = "`perhop campaign run FILE` makes one"
-    if (folder / "record.json").is_file():
+    if (folder / "campaign.toml").is_file():
+        hint = f"there is a campaign.toml: without its {FILE} the runs are lost; {hint}"
+    elif (folder / "record.json").is_file():
         hint = "this is the folder of a run: `perhop report` shows it"
     return StoreError(f"{folder} is not a store of a campaign: it has no {FILE}", hint)
 

@@ -404,8 +404,9 @@ class Printed:
             table = csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines())
             lines, columns = list(table), list(table.fieldnames or ())
         except (OSError, UnicodeDecodeError) as error:
-            reason = error.strerror if isinstance(error, OSError) else error
-            return "file", f"{one.file}: {reason}", _FROM_HERE
+            if isinstance(error, UnicodeDecodeError):
+                return "file", f"{one.file} is not UTF-8 text", "save it as UTF-8"
+            return "file", f"{one.file}: {error.strerror}", _FROM_HERE
         if not lines or one.column not in columns:
             near = _core.suggest(one.column, columns) if lines else "it has no rows"
             return "column", f"{one.file} has no column `{one.column}`", near

@@ -316,8 +316,16 @@ def _moved(folder: Path, goal: Path) -> bool:
 
 
 def _beside(folder: Path, suffix: str) -> Path:
-    """Give a name for a neighbour; that of a folder with a very long name is a hash."""
+    """Give a name for a neighbour; that of a folder with a very long name is a hash.
+
+    Raises
+    ------
+    OSError
+        It is the root of all folders, which has no neighbours.
+    """
     name = folder.name
+    if not name:
+        raise FileExistsError(errno.EEXIST, "exists and is left alone", str(folder))
     if len(os.fsencode(name + suffix)) > _LONGEST_NAME:
         name = hashlib.sha256(os.fsencode(name)).hexdigest()
     return folder.with_name(name + suffix)

@@ -66,7 +66,7 @@ impl Class {
     fn new(params: &HtbClass) -> Result<Self, ParamError> {
         let HtbClass { rate, ceil, burst, cburst, priority, quantum } = *params;
         if ceil < rate {
-            return Err(ParamError::new("ceil", format!("must be at least the rate of {rate}")));
+            return Err(ParamError::new("ceil", "must be at least `rate`"));
         }
         if priority >= PRIORITIES {
             return Err(ParamError::new("priority", "must be at most 7"));

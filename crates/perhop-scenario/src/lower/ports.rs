@@ -44,11 +44,14 @@ pub(crate) fn place(
             }
         }
     }
+    let rates_known = (0..file.link.len()).all(|k| report.is_sound(&steps!["link", k, "rate"]));
     for (link, owner) in network.links.iter_mut().zip(&owners) {
         if let Some((_, i)) = owner {
             let path = std::mem::take(&mut link.port.path);
             link.port = model_port(&file.port[*i], path, link.rate, file.run.packet_size);
-            check_rates(link, *i, report);
+            if rates_known {
+                check_rates(link, *i, report);
+            }
             if let model::Scheduler::Custom(scheduler) = &mut link.port.scheduler {
                 let at = steps!["port", *i, "scheduler"];
                 if programs::give(Some(&mut scheduler.code), file.run.clock, &at, report)
