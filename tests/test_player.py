@@ -107,3 +107,17 @@ def test_a_browser_shows_it_and_nothing_moves_unasked(traced: Path) -> None:
     assert '<div id="play"' in done.stdout
     assert not re.search(r'<div id="play"[^>]*\shidden', done.stdout)
     assert ">Play</button>" in done.stdout
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_packets_that_are_over_before_the_second_sample_are_played(
+    traced: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(player, "MOST_PACKETS", 100)
+    run = StoredRun.load(traced)
+    text = player.data(run, run.scenario().describe())
+    assert text is not None
+    found = json.loads(text)
+    assert len(found["packets"][0]) == 100
+    assert max(found["packets"][1]) < found["times"][1]
+    assert len(found["times"]) == len(found["links"][0]["busy"]) == 2
