@@ -33,7 +33,7 @@ def test_runs_side_by_side_in_words_a_table_and_a_page(cli: Cli, runs: tuple[str
     check_page(Path("both.html"))
     text = Path("both.html").read_text()
     assert "<code>perhop compare slow fast -o both.html</code>" in text
-    assert "+rate = &#34;8Mbit/s&#34;" in text
+    assert "+link.edge-core.rate = &#34;8Mbit/s&#34;" in text
     printed = cli("compare", *runs, "-o", "-")
     assert printed.out.rstrip() == text.replace("-o both.html", "-o -").rstrip()
     assert not Path("-").exists()

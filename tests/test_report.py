@@ -21,7 +21,7 @@ from conftest import Cli, Reproduced, shortened
 from perhop import Scenario, StoredRun
 from perhop.cli.__main__ import run as run_cli
 from perhop.cli.exit import ExitCode
-from perhop.plot import topology
+from perhop.plot import series, topology
 from perhop.report.page import write_page
 from perhop.run import summary
 from perhop.run.folder import always
@@ -454,3 +454,22 @@ def test_what_was_idle_is_left_out_and_transfers_are_one_row_of_marks(tmp_path: 
     assert "a[1]-&gt;b[1]" not in links
     assert "2 through which nothing went are left out" in links
     assert '<td class="t">web (3 transfers)</td><td class="t">AF11: ' in text
+
+
+def test_a_long_series_is_drawn_with_a_point_for_several_samples() -> None:
+    times = [float(place) for place in range(1, 901)]
+    rows = pl.DataFrame(
+        {
+            "path": ["flow.a"] * 900 + ["flow.b"] * 900,
+            "time_s": times * 2,
+            "value": [place % 3 for place in range(900)] + [5.0] * 900,
+        }
+    )
+    assert series.samples_a_point(rows) == 3
+    found = series.thinned(rows)
+    assert found.filter(path="flow.a")["value"].to_list() == [1.0] * 300
+    assert found.filter(path="flow.b")["time_s"].to_list() == times[2::3]
+    assert series.thinned_in_words(rows) == " Each point is the mean of 3 samples."
+    few = rows.filter(pl.col("time_s") <= 300)
+    assert series.thinned(few).equals(few)
+    assert series.thinned_in_words(few) == ""

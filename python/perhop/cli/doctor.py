@@ -79,7 +79,7 @@ def _side_by_side(as_json: bool) -> int:
         spread = f" +- {goodput.half_width / 1e6:.3f}" if goodput.n > 1 else ""
         late = [f"{1e3 * (value or 0):.2f} ms" for value in (step.late_p99_s, step.applications_late_p99_s)]
         rows.append((str(step.runs), f"{goodput.mean / 1e6:.3f}{spread}", *late, "; ".join(step.over_budget)))
-    columns = ("at once", "goodput, Mbit/s", "packets late, 99 %", "sockets late, 99 %", "over the budget")
+    columns = ("at once", "goodput in Mbit/s", "packets late, 99 %", "sockets late, 99 %", "over the budget")
     show(Table("Live runs side by side", columns, rows))
     if file:
         print(f"undistorted: {found.most} at once; kept in {file}")

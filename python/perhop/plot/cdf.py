@@ -12,6 +12,8 @@ from perhop.plot import style
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+_MARKERS = "osD^vP*Xd"
+
 SHARES = {
     "delay_min_s": 0.0,
     "delay_p50_s": 0.5,
@@ -54,7 +56,7 @@ def table(curves: Sequence[Curve]) -> pl.DataFrame:
 
 
 def draw(curves: Sequence[Curve], title: str) -> str:
-    """Return distributions of one-way delay as SVG; marks are measured, lines join them.
+    """Return distributions of one-way delay as SVG: a mark for each percentile, and nothing between them.
 
     Parameters
     ----------
@@ -67,13 +69,15 @@ def draw(curves: Sequence[Curve], title: str) -> str:
                 [1e3 * delay for delay in one.delays_s],
                 one.shares,
                 color=style.COLORS[number % len(style.COLORS)],
-                linestyle=style.DASHES[number // len(style.COLORS) % len(style.DASHES)],
-                marker="o",
-                markersize=3.5,
+                linestyle="none",
+                marker=_MARKERS[number % len(_MARKERS)],
+                markersize=6.5,
+                markerfacecolor="none",
+                markeredgewidth=1.6,
                 label=one.label,
             )
         low, high = (end(x for one in curves for x in one.delays_s) for end in (min, max))
-        axes.set(xlabel="one-way delay in ms", ylabel="share of packets", ylim=(0, 1.02))
+        axes.set(xlabel="one-way delay in ms", ylabel="share of packets", ylim=(-0.04, 1.04))
         if low > 0 and high / low > 30:
             style.logarithmic(axes, "x")
         style.legend_beside(axes)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from perhop.plot import style
+from perhop.plot.series import thinned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,6 +28,8 @@ class Panel:
         What a value is multiplied by to be in the unit of the label.
     mean
         Whether it is averaged over paths, not added up.
+    thinned
+        Whether of many samples means are drawn.
     """
 
     quantity: str
@@ -34,12 +37,13 @@ class Panel:
     scale: float
     label: str
     mean: bool = False
+    thinned: bool = False
 
 
 PANELS = (
-    Panel("goodput_bit_s", "flow.", 1e-6, "goodput, Mbit/s"),
-    Panel("cwnd_bytes", "flow.", 1e-3, "mean cwnd, kB", mean=True),
-    Panel("backlog_packets", "port.", 1.0, "waiting in all queues"),
+    Panel("goodput_bit_s", "flow.", 1e-6, "goodput in Mbit/s", thinned=True),
+    Panel("cwnd_bytes", "flow.", 1e-3, "mean cwnd in kB", mean=True),
+    Panel("backlog_packets", "port.", 1.0, "packets in all queues"),
 )
 
 
@@ -65,9 +69,12 @@ def draw(runs: Sequence[Curves]) -> str:
         for axes, panel in zip(all_axes, PANELS, strict=True):
             for number, one in enumerate(runs):
                 for place, (label, time, value) in enumerate(_lines(one, panel)):
+                    points = pl.DataFrame({"path": "", "time_s": time, "value": value})
+                    if panel.thinned:
+                        points = thinned(points)
                     axes.plot(
-                        time,
-                        value,
+                        points["time_s"].to_numpy(),
+                        points["value"].to_numpy(),
                         color=style.COLORS[number % len(style.COLORS)],
                         linestyle=style.DASHES[place % len(style.DASHES)],
                         label=f"{one.name}{label}",

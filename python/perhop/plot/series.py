@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -150,6 +151,31 @@ QUANTITIES = (
 """What a report draws, in this order."""
 
 
+MOST_POINTS = 300
+"""Points of a line of what covers its interval; of more samples several are one point."""
+
+
+def samples_a_point(rows: pl.DataFrame) -> int:
+    """Return of how many samples a drawn point is the mean, by the instants in `time_s`."""
+    return max(1, math.ceil(rows["time_s"].n_unique() / MOST_POINTS))
+
+
+def thinned(rows: pl.DataFrame) -> pl.DataFrame:
+    """Return means over consecutive samples, each at the time of its last: `path`, `time_s`, `value`."""
+    every = samples_a_point(rows)
+    if every == 1:
+        return rows
+    place = (pl.col("time_s").rank("dense") - 1) // every
+    parts = rows.group_by("path", place.alias("place"), maintain_order=True)
+    return parts.agg(pl.col("time_s").max(), pl.col("value").mean())
+
+
+def thinned_in_words(rows: pl.DataFrame) -> str:
+    """Return the sentence of a caption on what `thinned` did; empty where it left the rows as they are."""
+    every = samples_a_point(rows)
+    return f" Each point is the mean of {every} samples." if every > 1 else ""
+
+
 def by_class(series: pl.DataFrame, class_of: Mapping[str, str]) -> pl.DataFrame:
     """Return the goodput of each class as a series of its own, with paths like ``class.gold``.
 
@@ -189,6 +215,8 @@ def draw(
         rows = rows.filter(pl.col("path").is_in(list(class_of)))
     if rows.filter(pl.col("value").fill_null(0.0) != 0.0).is_empty():
         return None
+    if quantity.per_interval:
+        rows = thinned(rows)
     idle = [] if of_flows or quantity.prefix == CLASSES.prefix else _idle(rows)
     rows = rows.filter(~pl.col("path").is_in(idle))
     paths = rows["path"].unique(maintain_order=True).to_list()

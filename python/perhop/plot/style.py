@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,6 +17,7 @@ from matplotlib.font_manager import get_font_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.text import Text
 
 # Okabe and Ito's palette (Color Universal Design, 2008): told apart with any colour vision.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d00", "#7a7a7a")
@@ -171,7 +173,47 @@ def _lay_out(made: Figure) -> None:
     engine = made.get_layout_engine()
     if engine is not None:
         engine.execute(made)
+        # a label on more lines leaves its axes less room, and the label across another middle
+        for _ in range(4):
+            if not _fit_labels(made):
+                break
+            engine.execute(made)
         made.set_layout_engine("none")
+
+
+def _fit_labels(made: Figure) -> bool:
+    """Break the labels of axes that would be cut at the edge, or make them smaller; return whether any."""
+    fitted = False
+    for axes in made.axes:
+        grid = axes.get_subplotspec()
+        rows, columns = (1, 1) if grid is None else grid.get_gridspec().get_geometry()
+        for label, low, high, parts in (
+            (axes.xaxis.label, *axes.bbox.intervalx, made.bbox.width / columns),
+            (axes.yaxis.label, *axes.bbox.intervaly, made.bbox.height / rows),
+        ):
+            whole = made.bbox.width if label is axes.xaxis.label else made.bbox.height
+            middle = (low + high) / 2
+            room = 0.98 * min(parts, 2 * middle, 2 * (whole - middle))
+            if label.get_visible() and label.get_text() and _length(label) > room:
+                _fit(label, room)
+                fitted = True
+    return fitted
+
+
+def _length(label: Text) -> float:
+    """Return how much of its axis a label takes, in points of the canvas."""
+    box = label.get_window_extent()
+    return float(box.height if label.get_rotation() else box.width)
+
+
+def _fit(label: Text, room: float) -> None:
+    """Break a label between words so that it fits; where its longest word does not, shrink it."""
+    words = " ".join(label.get_text().split())
+    for letters in range(len(words), max(map(len, words.split())) - 1, -1):
+        label.set_text(textwrap.fill(words, letters, break_long_words=False, break_on_hyphens=False))
+        if _length(label) <= room:
+            return
+    label.set_fontsize(float(label.get_fontsize()) * room / _length(label))
 
 
 def svg(made: Figure, title: str, description: str) -> str:

@@ -30,8 +30,8 @@ def draw(
     """
     classes = list(dict.fromkeys(class_of.values()))[:_MOST_CLASSES]
     panels = (
-        ("goodput_bit_s", 1e6, "goodput, Mbit/s", pl.col("value").sum()),
-        ("cwnd_bytes", 1e3, "mean cwnd, kB", pl.col("value").mean()),
+        ("goodput_bit_s", 1e6, "goodput in Mbit/s", pl.col("value").sum()),
+        ("cwnd_bytes", 1e3, "mean cwnd in kB", pl.col("value").mean()),
     )
     with style.figure(7.6, 5.2, nrows=2, sharex=True) as (made, all_axes):
         for axes, (quantity, unit, label, over_flows) in zip(all_axes, panels, strict=True):

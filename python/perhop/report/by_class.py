@@ -40,7 +40,7 @@ def figures(run: StoredRun, meaning: Description) -> Iterator[Figure]:
         yield Figure(
             "class-goodput",
             series.CLASSES.title,
-            series.CLASSES.caption,
+            series.CLASSES.caption + series.thinned_in_words(run.tables["series"]),
             lambda: series.draw(table(), series.CLASSES, meaning.run.warmup_s),
             table,
             "classes",
@@ -96,8 +96,8 @@ def _distributions(classes: pl.DataFrame) -> Iterator[Figure]:
     yield Figure(
         "class-cdf",
         title,
-        "Share of the packets with data that took at most so long, after the warm-up. The marks are what was "
-        "measured, at 0, 50, 95, 99, 99.9 and 100 %; the lines only join them.",
+        "Share of the packets with data that took at most so long, after the warm-up. The marks are at 0, "
+        "50, 95, 99, 99.9 and 100 %; what lies between them is not in the folder of a run.",
         lambda: cdf.draw(curves, title),
         data,
         "classes",

@@ -143,7 +143,10 @@ def _series(run: StoredRun, meaning: Description, span: tcp.View) -> Iterator[Fi
             def data(name: str = quantity.name) -> pl.DataFrame:
                 return table.filter(pl.col("quantity") == name)
 
-            yield Figure(quantity.name, quantity.title, quantity.caption, svg, data, "series")
+            caption = quantity.caption
+            if quantity.per_interval:
+                caption += series.thinned_in_words(data())
+            yield Figure(quantity.name, quantity.title, caption, svg, data, "series")
 
 
 def _early(run: StoredRun, meaning: Description, span: tcp.View) -> Iterator[Figure]:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import difflib
 import shlex
+import tomllib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from perhop.plot import cdf, overlay
+from perhop.plot import cdf, overlay, series
 from perhop.report import page
 from perhop.report.figure import Figure
 from perhop.run import summary
 from perhop.say.document import MOST_ROWS, Table, filled
+from perhop.scenario.overrides import toml
 from perhop.units import bit_rate, duration, percent
 
 if TYPE_CHECKING:
@@ -151,8 +153,11 @@ def _change(base: float | None, value: float | None) -> str:
 
 
 def differences(arms: Sequence[Arm]) -> list[tuple[str, list[str], int]]:
-    """Return the scenario's lines of each run but the first that differ, and a count of more."""
-    base, *others = ((one.run.folder / "scenario.resolved.toml").read_text().splitlines() for one in arms)
+    """Return the settings of each run but the first that differ, each with its path, and a count of more."""
+    base, *others = (
+        list(_settings("", tomllib.loads((one.run.folder / "scenario.resolved.toml").read_text())))
+        for one in arms
+    )
     found = []
     for arm, lines in zip(arms[1:], others, strict=True):
         changed = [
@@ -162,6 +167,20 @@ def differences(arms: Sequence[Arm]) -> list[tuple[str, list[str], int]]:
         ]
         found.append((arm.name, changed[:MOST_DIFFERENCES], max(0, len(changed) - MOST_DIFFERENCES)))
     return found
+
+
+def _settings(path: str, value: Any) -> Iterator[str]:
+    """Go through the settings of a resolved scenario: `port.a-b.scheduler.share = 0.5`."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _settings(f"{path}.{key}" if path else key, inner)
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        for place, inner in enumerate(value):
+            ends = inner.get("ends") or inner.get("between") or [inner.get(end) for end in ("at", "to")]
+            name = "-".join(map(str, ends)) if None not in ends else str(place)
+            yield from _settings(f"{path}.{inner.get('name', name)}", inner)
+    else:
+        yield f"{path} = {toml(value, path)}"
 
 
 def figures(arms: Sequence[Arm]) -> list[Figure]:
@@ -192,11 +211,13 @@ def figures(arms: Sequence[Arm]) -> list[Figure]:
         if own["class"] == row.of
         if (curve := cdf.curve(f"{name}, {row.of}" if many else name, own)) is not None
     ]
+    many = any(series.samples_a_point(one.series) > 1 for one in curves)
+    averaged = f" Of more than {series.MOST_POINTS} samples of goodput means are drawn." if many else ""
     found = [
         Figure(
             "over-time",
             "Over time",
-            "Colours tell the runs, lines the classes.",
+            "Colours tell the runs, lines the classes." + averaged,
             lambda: overlay.draw(curves),
             lambda: overlay.table(curves),
             "comparison",
@@ -207,8 +228,8 @@ def figures(arms: Sequence[Arm]) -> list[Figure]:
             Figure(
                 "delays",
                 "One-way delay",
-                "The share of packets with data that took at most so long, after the warm-up. The marks were "
-                "measured (least, 50, 95, 99, 99.9 %, most); the lines join them.",
+                "The share of packets with data that took at most so long, after the warm-up. The marks are "
+                "at 0, 50, 95, 99, 99.9 and 100 %; what lies between them is not in the folder of a run.",
                 lambda: cdf.draw(delays, "One-way delay"),
                 lambda: cdf.table(delays),
                 "comparison",
