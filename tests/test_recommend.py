@@ -110,6 +110,15 @@ def test_it_answers_goes_on_and_gives_the_same_with_any_number_of_workers(cli: C
     page = (tmp_path / "a" / "report.html").read_text()
     assert told["said"][0] in page
     assert "<title>Recommendation for access.toml" in page
+    lead = page[page.index('<h3 id="answer">') : page.index('<h3 id="mattered">')]
+    assert '<figure id="score">' in lead
+    assert "better than best effort in %" in lead
+    assert "--until-ci" not in page
+    assert set(told["scores"]) == set(Store.open("a").runs()["treatment"])
+    assert told["scores"]["acks=best-effort"]["percent"] == 0.0
+    each = Store.open("a").runs().group_by("treatment").len()["len"]
+    if each.min() != each.max():
+        assert f"each in {each.min()} to {each.max()} replications" in page
     assert cli("campaign", "run", "a").code == 0
     assert (tmp_path / "a" / "scalars.parquet").read_bytes() == table
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,8 +16,6 @@ from perhop.say.terminal import show
 if TYPE_CHECKING:
     from perhop.experiment.definition import Campaign
     from perhop.experiment.factors import Factor
-    from perhop.experiment.store import Store
-    from perhop.recommend.answer import Answer
     from perhop.scenario.scenario import Scenario
 
 
@@ -193,7 +190,7 @@ def _tell(made: campaign.Made, as_json: bool) -> int:
             sentences[0],
             "weigh something else with --weigh, or make the run longer",
         )
-    commands = _commands(store, found)
+    commands = recommendation.commands(store, found)
     taken = next(one for one in store.campaign.design.treatments if one.name == found.taken)
     forms = beside(store.campaign.scenario.override(*taken.overrides), found)
     if as_json:
@@ -219,18 +216,3 @@ def _tell(made: campaign.Made, as_json: bool) -> int:
         print(f"report: {page.resolve()}")
         note(*words.failures(failed))
     return ExitCode.FAILED_RUNS if failed else ExitCode.DONE
-
-
-def _commands(store: Store, found: Answer) -> dict[str, str]:
-    """Return commands: run the candidate taken, repeat the race, print its numbers."""
-    scenario, design = store.campaign.scenario, store.campaign.design
-    taken = next(one for one in design.treatments if one.name == found.taken)
-    words = ["perhop", "run", scenario.name]
-    for assignment in (*scenario.overrides, *taken.overrides):
-        words += ["-s", assignment]
-    where = shlex.quote(str(store.folder))
-    return {
-        "try it": shlex.join(words),
-        "once more, or on": f"perhop campaign run {where}",
-        "all numbers": f"perhop analyze {where}",
-    }

@@ -72,6 +72,8 @@ class Answer:
         Treatments that were not dropped.
     over
         Change of the score over best effort, over copying and over what is in use, by their names.
+    scores
+        Change of each treatment's score over the first of these; no number where either has none.
     """
 
     taken: str
@@ -86,6 +88,7 @@ class Answer:
     rows: tuple[AnswerRow, ...]
     best: tuple[Best, ...]
     failed: int
+    scores: dict[str, Change]
 
 
 class NothingFoundError(ValueError):
@@ -145,6 +148,11 @@ def answer(store: Store, references: dict[str, str]) -> Answer | None:
         rows=_rows(select, found, place, {called: names.index(name) for called, name in references.items()}),
         best=tuple(_best(select, goal, found, names) for goal in select.goals) if select.logarithms else (),
         failed=runs.filter(state="failed").height,
+        scores={
+            one: _scored(rule, select, k, names.index(first), found)
+            for first in list(references.values())[:1]
+            for k, one in enumerate(names)
+        },
     )
 
 
@@ -217,6 +225,12 @@ def _over(rule: Selecting, select: Select, taken: int, other: int, found: Found)
         return Change(*_percent(ends), runs)
     scale = abs(float(np.nanmean([score(select, one) for one in found[other].values()]))) or math.nan
     return Change(100 * mean / scale, 100 * (mean - half) / scale, 100 * (mean + half) / scale, runs)
+
+
+def _scored(rule: Selecting, select: Select, one: int, first: int, found: Found) -> Change:
+    if not rule.race.n[one, first] or rule.race.hopeless[[one, first]].any():
+        return Change(math.nan, math.nan, math.nan, 0)
+    return _over(rule, select, one, first, found)
 
 
 def _percent(logarithms: tuple[float, float, float]) -> tuple[float, float, float]:

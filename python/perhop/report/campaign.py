@@ -16,8 +16,9 @@ from perhop.report import effects, page
 from perhop.say import analysis
 from perhop.say import claims as said_of_claims
 from perhop.say.analysis import how_sure, varied, what_mattered
-from perhop.say.campaign import warm_up
+from perhop.say.campaign import alike, warm_up
 from perhop.say.document import Table
+from perhop.say.recommendation import commands
 from perhop.say.recommendation import described as recommended
 from perhop.stats.contrasts import tukey_of
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from perhop.experiment.factors import Factor
     from perhop.experiment.store import Store
     from perhop.judge.campaign import JudgedClaim
+    from perhop.recommend.answer import Answer
 
 _SHOWN, _FOLDED = 12, 500
 _MOST_COMPARED = 8
@@ -64,6 +66,8 @@ def render(store: Store, claims: str = "", judged: Sequence[JudgedClaim] = ()) -
     sections = [_section(one, place, store.folder, view) for place, one in enumerate(analyses)]
     answered = recommended(store) if store.only is None else None
     lead = next((part["curve"] for part in sections if part["curve"] is not None), None)
+    if answered and (scores := effects.scores(store)) is not None:
+        lead = scores.draw(store.folder)
     return page.render(
         "campaign.html.j2",
         {
@@ -82,8 +86,9 @@ def render(store: Store, claims: str = "", judged: Sequence[JudgedClaim] = ()) -
             "failed": store.failures(runs)[:_SHOWN],
             "without": without_values(scalars, [one.name for one in campaign.responses], runs),
             "unsettled": warm_up(store, runs),
+            "alike": alike(store),
             "stopped": described(campaign.stop, store.stopped) if campaign.stop and store.stopped else "",
-            "next": _next(analyses, runs, where, seen),
+            "next": [*_taken(store, answered), *_next([] if answered else analyses, runs, where, seen)],
             "factors": campaign.design.factors,
             "levels": [_levels(factor) for factor in campaign.design.factors],
             "responses": campaign.responses,
@@ -170,6 +175,13 @@ def _tables(one: Analysis, command: str) -> Iterator[Table]:
         table = analysis.differences(pairs, analysis.scale(one), one.level)
         text = f"{table.title} (Tukey). *: they differ."
         yield replace(table, title="Which levels differ", text=text, command=f"{command} --pairs")
+
+
+def _taken(store: Store, answered: tuple[Answer | None, list[str]] | None) -> list[dict[str, str]]:
+    """Return the step that follows a recommendation: a run of the candidate taken."""
+    if answered is None or answered[0] is None:
+        return []
+    return [{"text": "Run the scenario so:", "command": commands(store, answered[0])["try it"]}]
 
 
 def _next(analyses: list[Analysis], runs: pl.DataFrame, where: str, seen: str) -> list[dict[str, str]]:

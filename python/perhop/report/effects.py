@@ -14,6 +14,7 @@ from perhop.plot.residuals import draw_qq, draw_residuals
 from perhop.plot.variation import VariationPart, draw_pareto
 from perhop.report.figure import Figure
 from perhop.say.analysis import pairs, scale
+from perhop.say.recommendation import described, short
 from perhop.stats.effects import half_width, standard_error
 from perhop.stats.residuals import LEAST, normal_qq
 from perhop.units import Scale, quantity, split
@@ -32,6 +33,7 @@ _LONGEST_LINE = 40
 """Letters of an axis label on one line; a measure is a name, too."""
 
 _MOST_DOTS = 2000
+_MOST_CANDIDATES = 16
 
 
 def curve(one: Analysis, id: str) -> Figure | None:
@@ -302,12 +304,52 @@ def curve_of(store: Store, factor: str, response: str | None) -> Figure:
 
 def of_store(store: Store) -> list[Figure]:
     """Return the figures of a store, in the order of its page."""
-    found: list[Figure] = []
+    raced = scores(store)
+    found: list[Figure] = [] if raced is None else [raced]
     for place, one in enumerate(analyze(store.scalars(), asked_of(store.campaign)), 1):
         lead = curve(one, f"response-{place}-curve")
         id = f"response-{place}"
         found += [*([lead] if lead else []), *figures(one, id), *residuals(one, id)]
     return found
+
+
+def scores(store: Store) -> Figure | None:
+    """Return the scores that decided a recommendation, over that of a first candidate; None of others."""
+    answered = None if store.only is not None else described(store)
+    found = None if answered is None else answered[0]
+    if found is None:
+        return None
+    known = {name: one for name, one in found.scores.items() if math.isfinite(one.percent)}
+    best = sorted(known, key=lambda name: -known[name].percent)[:_MOST_CANDIDATES]
+    shown = [name for name in found.scores if name in best]
+    if len(shown) < 2:
+        return None
+    first = next(iter(found.over))
+    ends = [(known[name].percent, known[name].low, known[name].high) for name in shown]
+    panel = drawn.Panel(
+        "candidate",
+        [short(name) for name in shown],
+        [drawn.Line("", [drawn.Mean(*one) for one in ends])],
+        "",
+        True,
+    )
+    label, title = f"better than {first} in %", "The score of each candidate"
+    more = f" The best {len(shown)} of {len(found.scores)}." if len(shown) < len(found.scores) else ""
+    caption = (
+        f"By how much a candidate is better than {first} by the weights, with intervals that hold at every "
+        f"look; over the runs that both have, which are fewer of those that were dropped.{more}"
+    )
+
+    def data() -> pl.DataFrame:
+        return pl.DataFrame(
+            [(name, one.percent, one.low, one.high, one.runs) for name, one in found.scores.items()],
+            schema=["candidate", "percent", "low", "high", "runs"],
+            orient="row",
+        )
+
+    return Figure(
+        "score", title, caption, lambda: drawn.draw_means([panel], label, title, 0.0), data, "response"
+    )
 
 
 def _label(one: Analysis, unit: Scale) -> str:

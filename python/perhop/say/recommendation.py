@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -172,6 +173,21 @@ def _best(found: Answer) -> list[str]:
         for one in found.best
     ]
     return [f"Best for each by itself: {'. '.join(parts)}."]
+
+
+def commands(store: Store, found: Answer) -> dict[str, str]:
+    """Return commands: run the candidate taken, repeat the race, print its numbers."""
+    scenario, design = store.campaign.scenario, store.campaign.design
+    taken = next(one for one in design.treatments if one.name == found.taken)
+    words = ["perhop", "run", scenario.name]
+    for assignment in (*scenario.overrides, *taken.overrides):
+        words += ["-s", assignment]
+    where = shlex.quote(str(store.folder))
+    return {
+        "try it": shlex.join(words),
+        "once more, or on": f"perhop campaign run {where}",
+        "all numbers": f"perhop analyze {where}",
+    }
 
 
 def tables(found: Answer, forms: Sequence[Beside]) -> Iterator[Table]:
