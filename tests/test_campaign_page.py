@@ -12,12 +12,15 @@ import pytest
 
 from conftest import Cli
 from perhop import Scenario
+from perhop.experiment.analyze import analyze, asked_of
 from perhop.experiment.campaign import run_campaign
 from perhop.experiment.definition import Campaign
 from perhop.experiment.design import Design
 from perhop.experiment.factors import Factor
 from perhop.experiment.store import Store
+from perhop.plot import style
 from perhop.report.campaign import render
+from perhop.say.analysis import what_mattered
 from test_campaign_run import EACH, GOODPUT, RATES, SCENARIO
 
 LOSSES = Factor.vary("link.a-b.loss", ["0.01", "0.05"], "loss")
@@ -194,3 +197,49 @@ def test_analyze_of_what_is_no_store(cli: Cli, tmp_path: Path) -> None:
     done = cli("analyze", str(tmp_path))
     assert done.code == 8
     assert "Traceback" not in done.err
+
+
+def test_what_was_varied_is_found_before_groups_of_the_response_that_differ(sweep: Path) -> None:
+    """Links up and down differ more than any level does, but nobody varied them."""
+    (goodput, each) = analyze(Store.open(sweep).scalars(), asked_of(Store.open(sweep).campaign))
+    told = what_mattered(each)
+    (strongest,) = [text for text in told if text.startswith("The strongest: ")]
+    assert strongest.startswith("The strongest: rate = ")
+    assert "name from down to up" not in strongest
+    assert not any(text.startswith("Within each run") for text in what_mattered(goodput))
+
+
+def test_a_curve_that_needs_an_axis_is_listed_with_the_factors(cli: Cli, crossed: Path) -> None:
+    told = cli("figure", crossed).out
+    assert re.search(r"^curve .*--over rate or --over loss", told, re.MULTILINE)
+
+
+def test_a_long_label_is_broken_or_made_smaller_until_nothing_is_cut() -> None:
+    label = "mean(flows.goodput_bit_s) by name in kbit/s"
+    with style.looking(style.Look((1.6, 1.2), 8, None)), style.figure() as (made, axes):
+        axes.set_ylabel(label)
+        axes.set_xlabel(label)
+        style.svg(made, "", "")
+        for text in (axes.xaxis.label, axes.yaxis.label):
+            box = text.get_window_extent()
+            assert " ".join(text.get_text().split()) == label
+            assert min(box.x0, box.y0) > -1
+            assert box.x1 < made.bbox.width + 1
+            assert box.y1 < made.bbox.height + 1
+    with style.figure() as (made, axes):
+        axes.set_ylabel(short := "goodput in Mbit/s")
+        style.svg(made, "", "")
+        assert axes.yaxis.label.get_text() == short
+
+
+def test_replications_that_are_all_alike_are_told_once(cli: Cli, tmp_path: Path) -> None:
+    assert cli("init", "lab").code == 0
+    measure = ("--measure", "sum(flows.goodput_bit_s)", "-s", "run.duration=20s", "-s", "run.warmup=10s")
+    done = cli("sweep", "lab/two-way.toml", *measure, "--replications", "2", "-o", "alike")
+    assert done.err.count("warning: all replications of each treatment gave the same values") == 1
+    assert "All replications of each treatment gave the same values" in words(
+        Path("alike/report.html").read_text()
+    )
+    lossy = ("-s", "link.slow-fast.loss=0.05")
+    done = cli("sweep", "lab/two-way.toml", *measure, *lossy, "--replications", "2", "-o", "other")
+    assert "all replications" not in done.err

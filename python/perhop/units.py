@@ -109,16 +109,17 @@ class Scale:
     def spanning(cls, unit: str | None, values: Iterable[float]) -> Scale:
         """Choose one unit for a column: smaller than the largest asks for, where the smallest would be lost.
 
-        >>> Scale.spanning("bit/s", [4.17e6, 2.5e6]).unit, Scale.spanning("bit/s", [4.17e6, 19.6e3]).unit
+        >>> Scale.spanning("bit/s", [4.17e6, 2.5e6]).unit, Scale.spanning("bit/s", [3.26e6, 35e3]).unit
         ('Mbit/s', 'kbit/s')
+        >>> Scale.spanning("s", [10.8, 8.8e-5]).unit
+        'ms'
         """
         known = [abs(value) for value in values if value and math.isfinite(value)]
-        largest = max(known, default=0.0)
-        own = cls.of(unit, largest)
-        if largest and min(known) < largest / 100:
-            finer = cls.of(unit, min(known))
-            # four digits before the point are written as they are
-            return finer if largest / finer.factor < 1e4 else own
+        own = cls.of(unit, max(known, default=0.0))
+        # five digits before the point are written as they are
+        for factor, name in (*_STEPS[unit], (1.0, unit)) if known and unit in _STEPS else ():
+            if factor < own.factor and min(known) < own.factor / 10 and max(known) < 1e5 * factor:
+                own = cls(factor, name)
         return own
 
     @property
@@ -182,6 +183,16 @@ def exact(value: float) -> str:
     ('1234567', '0.1234567', '30')
     """
     return repr(value).removesuffix(".0")
+
+
+def digits(value: float, count: int, sign: str = "") -> str:
+    """Return a number with so many digits, and with all before the point where these are more.
+
+    >>> digits(0.034993, 4), digits(10807.3, 4), digits(389.6, 2), digits(5, 4, "+")
+    ('0.03499', '10807', '390', '+5')
+    """
+    large = 10.0**count <= abs(value) < 1e6
+    return format(value, f"{sign}.0f" if large else f"{sign}.{count}g")
 
 
 def counted(count: int, what: str) -> str:

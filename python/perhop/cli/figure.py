@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast, get_args
 
@@ -195,10 +196,15 @@ def _of_store(store: Store) -> list[tuple[str, str, str]]:
     from perhop.report import effects
 
     own = effects.of_store(store)
-    return [
+    rows = [
         (one.name, one.name.removeprefix(_FIRST) if one.name.startswith(_FIRST) else "", one.title)
         for one in own
     ]
+    varied = [factor.name for factor in store.campaign.design.factors if len(factor.levels) > 1]
+    if own and len(varied) > 1 and not any(name.endswith("-curve") for name, _, _ in rows):
+        over = " or ".join(f"--over {shlex.quote(name)}" for name in varied)
+        rows.insert(0, ("curve", "", f"The response over a factor, the others as lines: {over}"))
+    return rows
 
 
 def _in_run(run: Path, name: str, flow: list[str], begin: str | None, end: str | None) -> Figure:

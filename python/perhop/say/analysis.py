@@ -15,7 +15,7 @@ from perhop.experiment.stopping import described as why_it_ended
 from perhop.say.document import Cell, Heading, Part, Table
 from perhop.stats.contrasts import tukey_half_width
 from perhop.stats.power import detectable, replications_for_half_width
-from perhop.units import Scale, counted
+from perhop.units import Scale, counted, digits
 
 if TYPE_CHECKING:
     from perhop.experiment.factors import Factor
@@ -72,7 +72,8 @@ def varied(store: Store, runs: pl.DataFrame) -> str:
     )
     missing = runs.filter(state="missing").height
     stop = store.campaign.stop
-    fewest = runs.group_by("treatment").len()["len"].min() if stop is not None and stop.each else times
+    unequal = store.campaign.select is not None or (stop is not None and stop.each)
+    fewest = runs.group_by("treatment").len()["len"].min() if unequal else times
     up_to = "up to " if missing else "" if fewest == times else f"{fewest!s} to "
     often = f"each in {up_to}{counted(times, 'replication')}" + (f", {seeds}" if times > 1 else "")
     made = counted(len(runs), "run")
@@ -178,8 +179,22 @@ def _largest(one: Analysis, unit: Scale) -> list[str]:
     if one.effects is None:
         return _extremes(one, unit)
     ranked = one.tests.filter(pl.col("source").is_in(list(one.found))).sort("percent", descending=True)
+    sources = ranked["source"].to_list()
+    # what was varied comes first; that groups of a response differ is no effect of a setting
+    inside = [source for source in sources if set(source.split(" = ")[0].split(":")) <= set(one.within)]
+    varied = _strongest(one, [source for source in sources if source not in inside], unit)
+    parts = _strongest(one, inside, unit)
+    return [
+        *([f"The strongest: {'; '.join(varied)}."] if varied else []),
+        *([f"Within each run: {'; '.join(parts)}."] if parts else []),
+    ]
+
+
+def _strongest(one: Analysis, sources: Sequence[str], unit: Scale) -> list[str]:
+    """Describe the first effects of these sources, each at the level where it is largest."""
+    assert one.effects is not None
     parts = []
-    for source in ranked["source"].to_list()[:3]:
+    for source in sources[:3]:
         rows = one.effects.table.filter(pl.col("term") == source)
         if rows.is_empty():
             continue
@@ -197,7 +212,7 @@ def _largest(one: Analysis, unit: Scale) -> list[str]:
             continue
         kind = " beyond what each does alone" if ":" in row["level"] else ""
         parts.append(f"{where} {verb} it by {unit.value(abs(row['effect']), half)}{kind}")
-    return [f"The strongest: {'; '.join(parts)}."] if parts else []
+    return parts
 
 
 def _step(factor: str, rows: pl.DataFrame, unit: Scale) -> str:
@@ -321,7 +336,9 @@ def tables(one: Analysis, page: bool = False) -> Iterator[Table]:
 
 
 def _number(value: float | None, form: str = ".4g", of: Scale = _NONE) -> str | None:
-    return None if value is None or not math.isfinite(value) else format(value / of.factor, form)
+    if value is None or not math.isfinite(value):
+        return None
+    return format(value / of.factor, form) if of is _NONE else digits(value / of.factor, 4, form[:-3])
 
 
 def between(low: float | None, high: float | None, unit: Scale) -> str | None:

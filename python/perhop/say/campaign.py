@@ -17,7 +17,7 @@ from perhop.experiment.stopping import described as why_it_ended
 from perhop.experiment.vocabulary import words
 from perhop.run.run import expected_s
 from perhop.say.document import MOST_ROWS, Table
-from perhop.units import Scale, counted, size
+from perhop.units import Scale, counted, digits, size
 
 if TYPE_CHECKING:
     from perhop.experiment.campaign import Outcome
@@ -129,6 +129,20 @@ def warm_up(store: Store, runs: pl.DataFrame | None = None) -> list[str]:
     ]
 
 
+def alike(store: Store) -> list[str]:
+    """Return a sentence where all replications of each treatment gave the same values."""
+    values = store.scalars().drop_nulls("value")
+    by = [name for name in values.columns if name not in ("key", "replication", "value")]
+    each = values.group_by(by).agg(pl.col("replication").n_unique(), pl.col("value").n_unique())
+    if each.is_empty() or each["value"].max() != 1 or each["replication"].max() == 1:
+        return []
+    return [
+        "all replications of each treatment gave the same values, so that no interval says anything: either "
+        "nothing in the scenario is drawn at random, and one replication is enough, or chance does not touch "
+        "what is measured"
+    ]
+
+
 def _objected(one: Objection) -> str:
     runs = f"{one.objecting} of {counted(one.runs, 'run')}"
     until = "" if one.settles_s is None else f", the latest settles at {one.settles_s:.4g} s"
@@ -184,8 +198,8 @@ def tables(store: Store) -> Iterator[Table]:
         cells = [
             (
                 *(str(row[name]) for name in ("treatment", *response.by)),
-                f"{row['mean'] / scale.factor:.5g}",
-                f"{row['half_width'] / scale.factor:.2g}" if math.isfinite(row["half_width"]) else None,
+                digits(row["mean"] / scale.factor, 5),
+                digits(row["half_width"] / scale.factor, 2) if math.isfinite(row["half_width"]) else None,
                 row["runs"],
             )
             for row in mine

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from perhop.experiment.replications import FOUND
 from perhop.say.document import MOST_ROWS, Heading, Part, Table
-from perhop.units import Scale, counted
+from perhop.units import Scale, counted, digits
 
 if TYPE_CHECKING:
     from perhop.experiment.comparisons import Margin
@@ -64,7 +64,7 @@ def _table(own: Sequence[Needed]) -> Table:
     rows = [
         (
             *(one.treatment, *([one.second] if one.second is not None else []), *one.of.values()),
-            *(f"{one.mean / scale.factor:.4g}", f"{one.deviation / scale.factor:.2g}", one.runs),
+            *(digits(one.mean / scale.factor, 4), digits(one.deviation / scale.factor, 2), one.runs),
             *(_PLENTY if each is None else each for each in (one.replications, one.up_to)),
             *([] if paired else [_PLENTY if one.until is None else one.until]),
         )
