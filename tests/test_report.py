@@ -462,7 +462,7 @@ def test_a_long_series_is_drawn_with_a_point_for_several_samples() -> None:
         {
             "path": ["flow.a"] * 900 + ["flow.b"] * 900,
             "time_s": times * 2,
-            "value": [place % 3 for place in range(900)] + [5.0] * 900,
+            "value": [float(place % 3) for place in range(900)] + [5.0] * 900,
         }
     )
     assert series.samples_a_point(rows) == 3
