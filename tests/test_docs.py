@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -13,6 +14,8 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+
+from perhop.report.answer_study import main_claims, stand
 
 TOP = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```\n(?:\nSave it as `(.+?)`)?", re.MULTILINE | re.DOTALL)
@@ -140,3 +143,45 @@ def test_the_guide_shows_the_first_mistake_as_check_does(tmp_path: Path) -> None
     assert shown.strip() in done.stdout
     assert done.stdout.count("×") == 3
     assert "did you mean `share`?" in done.stdout
+
+
+def test_the_readme_says_what_came_of_the_claims() -> None:
+    records = sorted(TOP.glob("papers/*/recorded/results.json"))
+    claims = [claim for record in records for claim in main_claims(json.loads(record.read_text()))]
+    assert stand(claims, f" of {len(records)} studies") in " ".join((TOP / "README.md").read_text().split())
+
+
+@pytest.mark.parametrize(
+    ("page", "file", "right", "wrong"),
+    [
+        ("docs/claims.md", "claims.toml", 'share = "0.5"', 'share = "0.4"'),
+        ("docs/studies.md", "study.toml", 'at = { delay = "0ms" }', 'at = { delay = "1ms" }'),
+    ],
+)
+def test_a_page_shows_a_mistake_as_check_does(
+    page: str, file: str, right: str, wrong: str, tmp_path: Path
+) -> None:
+    perhop = Path(sys.executable).with_name("perhop")
+    found = list(blocks(TOP / page))
+    shown = next(text for kind, text, _ in found if text.startswith("  ×"))
+    study = file == "study.toml"
+    subprocess.run(
+        [perhop, "init", *(["--study", "share"] if study else ["lab"])],
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+    )
+    folder = tmp_path / ("share" if study else "lab")
+    if not study:
+        for kind, text, name in found:
+            if kind == "toml":
+                (folder / name).write_text(text)
+            elif text.startswith("printf"):
+                subprocess.run(["bash", "-c", text], cwd=folder, check=True)
+    text = (folder / file).read_text()
+    assert right in text
+    (folder / file).write_text(text.replace(right, wrong, 1))
+    checked, where = ("share", tmp_path) if study else (file, folder)
+    done = subprocess.run([perhop, "check", checked], cwd=where, capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    assert shown.strip() in done.stdout

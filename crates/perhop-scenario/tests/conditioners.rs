@@ -44,7 +44,7 @@ fn a_conditioner_is_at_a_router_and_its_packets_come_from_neighbours() {
 #[test]
 fn names_are_unique() {
     assert_snapshot!(one(r#"name = "premium""#, r#"name = "customer""#), @"46:8 conditioner.customer.name: there already is a conditioner `customer`, in line 38");
-    assert_snapshot!(one(r#"name = "premium""#, r#"name = "pre.mium""#), @"46:8 conditioner.pre.mium.name: `.` cannot be in a name: it has a meaning in paths (use letters, digits and `_`, as in `pre_mium`)");
+    assert_snapshot!(one(r#"name = "premium""#, r#"name = "pre.mium""#), @"46:8 conditioner.pre.mium.name: `.` cannot be in a name: it has a meaning in paths (use letters, digits, `_` and `-`, as in `pre_mium`)");
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn values_of_a_match_are_of_the_right_kind() {
     assert_snapshot!(matches("src_port = [80, 90, 100]"), @"42:22 conditioner.customer.match.src_port: needs exactly 2 entries, not 3 (from the first to the last.)");
     assert_snapshot!(matches("dst_port = [90, 80]"), @"42:22 conditioner.customer.match.dst_port: a range goes from its first port to its last (write [80, 90])");
     assert_snapshot!(matches("dst_port = 80.5"), @"42:22 conditioner.customer.match.dst_port: must be an integer, not a number");
-    assert_snapshot!(matches(r#"protocol = "icmp""#), @r#"42:22 conditioner.customer.match.protocol: `icmp` is not one of "tcp", "udp" (did you mean `tcp`?)"#);
+    assert_snapshot!(matches(r#"protocol = "icmp""#), @r#"42:22 conditioner.customer.match.protocol: `icmp` is not one of "tcp", "udp" (`tcp`: the flows of `[[flow]]`; `udp`: the flows of `[[udp]]`)"#);
     assert_snapshot!(matches(r#"direction = "back""#), @r#"42:23 conditioner.customer.match.direction: `back` is not one of "forward", "reverse" (`forward`: from the sender of data to its receiver; `reverse`: back)"#);
     assert_snapshot!(matches(r#"kind = "acks""#), @r#"42:18 conditioner.customer.match.kind: `acks` is not one of "data", "pure-ack" (`data`: anything but an ACK without data; `pure-ack`: an acknowledgment and no data)"#);
     assert_snapshot!(matches(r#"port = 80"#), @"42:11 conditioner.customer.match.port: there is no setting `port` here (known here: src, dst, src_port, dst_port, protocol, flow, class, direction, kind, mark)");

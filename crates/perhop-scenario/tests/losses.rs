@@ -117,7 +117,7 @@ fn with_a_handshake_data_begins_with_packet_one() {
 fn nothing_is_said_of_flows_that_could_not_be_made() {
     let drop = (r#"pure_ack_size = "28B""#, r#"drop = { flow = "up", packets = [[1, 1]] }"#);
     assert_snapshot!(lines(changed(&[drop, (r#"from = "slow""#, r#"from = "slwo""#)])), @"46:8 flow.up.from: there is no node `slwo` (did you mean `slow`?)");
-    assert_snapshot!(lines(changed(&[drop, (r#"name = "up""#, r#"name = "u.p""#)])), @"45:8 flow.u.p.name: `.` cannot be in a name: it has a meaning in paths (use letters, digits and `_`, as in `u_p`)");
+    assert_snapshot!(lines(changed(&[drop, (r#"name = "up""#, r#"name = "u.p""#)])), @"45:8 flow.u.p.name: `.` cannot be in a name: it has a meaning in paths (use letters, digits, `_` and `-`, as in `u_p`)");
 }
 
 #[test]

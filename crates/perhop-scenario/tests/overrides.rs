@@ -118,7 +118,7 @@ fn mistakes() {
     assert_snapshot!(of("port.fast-show.backpressure=1"), @"1:1 port.fast-show.backpressure: the file has no port `fast-show` (known here: slow-fast)");
     assert_snapshot!(of("port.fast-slow.class.al.queue.limit=1p"), @"1:1 port.fast-slow.class.al.queue.limit: the file has no class `al` (an override changes a [[class]] that the file has)");
     assert_snapshot!(of("port.slow-fast.class.ack.queue.limit=1p"), @"1:1 port.slow-fast.class.ack.queue.limit: the file has no class `ack` (did you mean `acks`?)");
-    assert_snapshot!(of("link.slow-fast.rate.slow->slow=1Mbps"), @"1:32 link.slow-fast.rate.slow->slow: the link has no direction `slow->slow` (did you mean `slow->fast`?)");
+    assert_snapshot!(of("link.slow-fast.rate.slow->slow=1Mbps"), @"1:32 link.slow-fast.rate.slow->slow: the link has no direction `slow->slow` (known here: slow->fast, fast->slow)");
     assert_snapshot!(of("node.s.count=4000000"), @"1:14 node.s.count: 4000000 is above 1000000, the most allowed");
     assert_snapshot!(of("run.seed=99999999999999999999"), @"1:1 run.seed: `99999999999999999999` does not fit in a TOML integer (64 bits)");
 }

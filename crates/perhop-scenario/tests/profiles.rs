@@ -156,7 +156,7 @@ fn profiles_that_are_not_there() {
     assert_snapshot!(of("[[profile]]\nname = \"own\"\nbase = \"bds\"", &["flow.up.tcp.profile=own", "flow.up.tcp.max_rto=10ms"]), @"3:8 profile.own.base: there is no profile `bds` (did you mean `bsd`?)");
     assert_snapshot!(of("[[profile]]\nname = \"own\"", &["flow.up.tcp.profile=onw"]), @"1:21 flow.up.tcp.profile: there is no profile `onw` (did you mean `own`?)");
     // A name that could not be read may be the one that is asked for.
-    assert_snapshot!(of("[[profile]]\nname = \"o.wn\"", &["flow.up.tcp.profile=own"]), @"2:8 profile.o.wn.name: `.` cannot be in a name: it has a meaning in paths (use letters, digits and `_`, as in `o_wn`)");
+    assert_snapshot!(of("[[profile]]\nname = \"o.wn\"", &["flow.up.tcp.profile=own"]), @"2:8 profile.o.wn.name: `.` cannot be in a name: it has a meaning in paths (use letters, digits, `_` and `-`, as in `o_wn`)");
     assert_snapshot!(of("", &["profile.own.min_rto=1s"]), @"1:1 profile.own.min_rto: the file has no profile `own` (an override changes a [[profile]] that the file has)");
 }
 

@@ -97,7 +97,7 @@ fn all_mistakes_of_every_sort_in_one_pass() {
     ]);
     assert_snapshot!(lines(text), @r#"
     3:12 run.duration: a time needs a unit; a bare number has none (write the unit: "60s" or "60ms")
-    5:1 run.colour: there is no setting `colour` here (did you mean `clock`?)
+    5:1 run.colour: there is no setting `colour` here (known here: seed, replication, duration, warmup, interval, processing_jitter, packet_size, clock, endpoint, series)
     11:8 node.fast.kind: `hots` is not one of "host", "router" (did you mean `host`?)
     28:8 link.s-r.rate: `mbps` is not a unit for a rate (did you mean `15Mbit/s`?)
     45:34 port.slow-fast.class.data.queue.limit: a queue of 0 drops every packet (write at least `1p`)

@@ -52,7 +52,7 @@ fn names_keep_to_the_grammar() {
     33:6 port.slow-fast.to: there is no node `fast` (known here: d, r, s, slow)
     47:6 flow.up.to: there is no node `fast` (known here: d, r, s, slow)
     ");
-    assert_snapshot!(one(r#"name = "up""#, r#"name = "u.p""#), @"45:8 flow.u.p.name: `.` cannot be in a name: it has a meaning in paths (use letters, digits and `_`, as in `u_p`)");
+    assert_snapshot!(one(r#"name = "up""#, r#"name = "u.p""#), @"45:8 flow.u.p.name: `.` cannot be in a name: it has a meaning in paths (use letters, digits, `_` and `-`, as in `u_p`)");
     assert_snapshot!(one(r#"from = "slow""#, r#"from = "slow[x]""#), @"46:8 flow.up.from: `[x]` is neither one member nor several of them (write `slow`, `slow[0]`, `slow[0..2]` or `slow[*]`)");
     assert_snapshot!(one(r#"from = "slow""#, r#"from = "slow[-1]""#), @"46:8 flow.up.from: `[-1]` is neither one member nor several of them (write `slow`, `slow[0]`, `slow[0..2]` or `slow[*]`)");
     assert_snapshot!(one(r#"name = "up""#, r#"name = """#), @"45:8 flow..name: a name cannot be empty (give it a name)");

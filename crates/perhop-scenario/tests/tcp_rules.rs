@@ -91,7 +91,7 @@ fn words_are_known() {
     48:20 flow.up.tcp.recovery: `new-reno` is not one of "tahoe", "reno", "newreno", "sack", "sack-1996" (did you mean `newreno`?)
     48:37 flow.up.tcp.cc: `cubik` is not one of "reno", "cubic", "dctcp", nor like "kernel:bbr" (did you mean `cubic`?)
     48:54 flow.up.tcp.guard: `carefull` is not one of "off", "less-careful", "careful" (did you mean `careful`?)
-    48:77 flow.up.tcp.counting: `packets` is not one of "acks", "bytes" (did you mean `acks`?)
+    48:77 flow.up.tcp.counting: `packets` is not one of "acks", "bytes" (`acks`: ACKs; `bytes`: bytes acknowledged)
     "#);
     assert_snapshot!(tcp(r#"handshake = "yes""#), @"48:21 flow.up.tcp.handshake: must be true or false, not a string");
 }

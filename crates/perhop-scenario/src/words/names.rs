@@ -67,7 +67,9 @@ fn word(text: &str, extra: &[char], what: &str) -> Result<String, UnitError> {
                 .take(60)
                 .collect();
             let rule = format!("`{}` cannot be in {what}: it has a meaning in paths", c.escape_debug());
-            Err(UnitError { rule, hint: format!("use letters, digits and `_`, as in `{kept}`") })
+            let allowed =
+                if extra.contains(&'-') { "letters, digits, `_` and `-`" } else { "letters, digits and `_`" };
+            Err(UnitError { rule, hint: format!("use {allowed}, as in `{kept}`") })
         }
     }
 }

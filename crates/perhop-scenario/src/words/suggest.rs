@@ -15,9 +15,10 @@ pub fn among<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<St
     near(wrong, known.iter().copied()).or_else(few)
 }
 
-/// A hint for `wrong` where one of `known` is near.
+/// A hint for `wrong` where one of `known` is near. No number is near another: each may be meant.
 pub(crate) fn near<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
-    if wrong.len() > LONGEST {
+    let is_number = wrong.trim_start_matches(['+', '-', '.']).starts_with(|c: char| c.is_ascii_digit());
+    if is_number || wrong.len() > LONGEST {
         return None;
     }
     let known = known.map(|name| match name.eq_ignore_ascii_case(wrong) {
@@ -26,7 +27,7 @@ pub(crate) fn near<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Opt
     });
     let (distance, best) = known.min_by_key(|(distance, _)| *distance)?;
     // Nothing of a short name is left when as many letters as it has are changed.
-    let is_near = distance <= 1 + wrong.chars().count() / 3 && distance < best.chars().count().max(2);
+    let is_near = distance <= (wrong.chars().count() / 3).max(1) && distance < best.chars().count().max(2);
     is_near.then(|| format!("did you mean `{best}`?"))
 }
 
