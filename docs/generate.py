@@ -108,6 +108,7 @@ def _table(match: re.Match[str]) -> str:
         "readings": recorded_tables.readings,
         "waits": laws_queue.waits,
         "fills": laws_queue.fills,
+        "aside": laws_queue.aside,
     }
     if match[2] not in makers:
         return match[0]

@@ -35,12 +35,29 @@ QUEUES = {
     "fifo": '{{ kind = "fifo", limit = "{path}B" }}',
 }
 BOTH = ("codel", "pie")
+ASIDE: dict[str, tuple[str, int, int, dict[str, str]]] = {
+    "`codel`, default `limit`": ('{ kind = "codel" }', 1000, 300, {}),
+    "`pie`, default `limit`": ('{ kind = "pie" }', 1000, 100, {}),
+    '`dualpi2`, `like = "linux"`': (
+        '{ kind = "dualpi2", limit = "100000p", conventions = { like = "linux" } }',
+        1,
+        300,
+        {},
+    ),
+    "`dualpi2`, from 200 s to 280 s": ("dualpi2", 1000, 300, {"warmup": "200s", "duration": "280s"}),
+    "`docsis-pie`, from 200 s to 280 s": ("docsis-pie", 100, 300, {"warmup": "200s", "duration": "280s"}),
+    "`docsis-pie`, from 200 s to 400 s": ("docsis-pie", 100, 300, {"warmup": "200s", "duration": "400s"}),
+    "`codel`, profile `default` at 10 Mbit/s": ("codel", 10, 300, {"profile": "default"}),
+    "`codel`, profile `default` at 100 Mbit/s": ("codel", 100, 300, {"profile": "default"}),
+    "`codel`, profile `default` at 1 Gbit/s": ("codel", 1000, 300, {"profile": "default"}),
+}
+"""One flow under other settings, by what differs: queue, rate in Mbit/s, round trip in ms, the rest."""
 PAGES = {"docsis-pie": "pie.md#docsis-pie"}
 
 SCENARIO = """
 [run]
-duration = "120s"
-warmup = "40s"
+duration = "{duration}"
+warmup = "{warmup}"
 [[node]]
 name = "a"
 [[node]]
@@ -68,15 +85,17 @@ from = "a"
 to = "b"
 count = {flows}
 start_jitter = "1s"
-tcp = {{ profile = "linux", window = "256MiB" }}
+tcp = {{ profile = "{profile}", window = "256MiB" }}
 """
 
 
-def scenario(queue: str, flows: int, rate: int, rtt: int) -> bytes:
+def scenario(queue: str, flows: int, rate: int, rtt: int, **changed: str) -> bytes:
     """Return the scenario of a cell: rate in Mbit/s, round trip of the empty path in ms."""
+    rest = {"duration": "120s", "warmup": "40s", "profile": "linux"} | changed
+    template = QUEUES.get(queue, queue)
     sizes = {"tenth": max(15_000, rate * 12_500), "path": max(15_000, rate * rtt * 125)}
-    written = QUEUES[queue].format(**sizes) if "{{" in QUEUES[queue] else QUEUES[queue]
-    return SCENARIO.format(rate=rate, delay_us=rtt * 500 - 100, queue=written, flows=flows).encode()
+    written = template.format(**sizes) if "{{" in template else template
+    return SCENARIO.format(rate=rate, delay_us=rtt * 500 - 100, queue=written, flows=flows, **rest).encode()
 
 
 def measure() -> list[dict[str, Any]]:
@@ -92,6 +111,15 @@ def measure() -> list[dict[str, Any]]:
     found = run_jobs(jobs, THREADS, keep=_kept_of)
     names = ("queue", "flows", "rate_mbit_s", "rtt_ms")
     return [{**dict(zip(names, cell, strict=True)), **one} for cell, one in zip(cells, found, strict=True)]
+
+
+def measure_aside() -> dict[str, dict[str, float]]:
+    """Run one flow under other settings."""
+    jobs: list[AnyJob] = [
+        (scenario(queue, 1, rate, rtt, **rest), "laws_queue.toml", [])
+        for queue, rate, rtt, rest in ASIDE.values()
+    ]
+    return dict(zip(ASIDE, run_jobs(jobs, THREADS, keep=_kept_of), strict=True))
 
 
 def _kept_of(job: Any, result: Result) -> dict[str, float]:
@@ -139,8 +167,24 @@ def fills(_: str) -> list[tuple[str, ...]]:
     ]
 
 
+def aside(_: str) -> list[tuple[str, ...]]:
+    """Give the table of one flow under other settings."""
+    found = _kept()["aside"]
+    return [
+        ("What differs", "Rate", "Round trip", "Use and wait"),
+        *(
+            (name, _rate(rate), f"{rtt} ms", _used(found[name]))
+            for name, (_queue, rate, rtt, _rest) in ASIDE.items()
+        ),
+    ]
+
+
 def _cell(cells: list[dict[str, Any]], flows: int, rate: int, rtt: int) -> str:
     [cell] = [one for one in cells if (one["flows"], one["rate_mbit_s"], one["rtt_ms"]) == (flows, rate, rtt)]
+    return _used(cell)
+
+
+def _used(cell: dict[str, float]) -> str:
     return f"{100 * cell['used']:.1f} %, {_short(cell['wait_ms'])} ms"
 
 
@@ -159,7 +203,12 @@ def _kept() -> dict[str, Any]:
 
 def main(arguments: list[str]) -> int:
     """Write the numbers, or compare them."""
-    made = {"command": COMMAND, "results_version": RESULTS_VERSION, "cells": measure()}
+    made = {
+        "command": COMMAND,
+        "results_version": RESULTS_VERSION,
+        "cells": measure(),
+        "aside": measure_aside(),
+    }
     if "--check" in arguments:
         same = made == _kept()
         print(f"{RESULTS.name}: {'the same numbers' if same else 'other numbers came out'}")

@@ -34,9 +34,11 @@ def record(key: str) -> str:
     made = found["made"]
     days = " to ".join(_unique((made["began"], made["ended"])))
     minutes = made["run_seconds"] / 60
+    unit = "minute" if round(minutes) == 1 else "minutes"
     return (
         f"Generated from `papers/{key}/recorded/results.json`: `{found['command']} --record`, "
-        f"{made['runs']:,} runs of {days}, which took {minutes:.0f} minutes added up; recorded under results "
+        f"{made['runs']:,} runs of {days}, {minutes:.0f} {unit} of computing; "
+        f"recorded under results "
         f"version {found['results_version']} at commit `{made['commit'][:12]}`."
     )
 

@@ -289,7 +289,7 @@ def test_code_of_a_study_adds_predicates_sections_and_findings(cli: Cli, mine: P
     with pytest.raises(PackError, match="runs only if it is trusted"):
         load(mine, trust=False)
     change(mine / "claims.toml", "least = 0.05", "most = 0.05")
-    assert "no parameter 'most'; there is share, least" in cli("check", mine).out
+    assert "no parameter 'most'; known here: share, least" in cli("check", mine).out
     for error in ("RuntimeError", "SystemExit"):
         (mine / "study.py").write_text(f"raise {error}('no')")
         for command in ("reproduce", "check", "pack"):

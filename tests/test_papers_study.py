@@ -369,7 +369,7 @@ _GIVEN = {"form": "a", "near": 1, "times": 2, "ids": ["x"], "two": ["x", "y"]}
         ("ids", [1], r"ids is \[1\], not a list of one text or more"),
         ("two", ["x"], r"two is \['x'\], not a list of 2 texts"),
         ("two", 2, "two is 2, not a list of 2 texts"),
-        ("tow", 2, "no parameter 'tow'; there is form, near, times, ids, two"),
+        ("tow", 2, "no parameter 'tow'; known here: form, near, times, ids, two"),
         ("near", None, "'parameters' has no 'near'"),
     ],
 )

@@ -80,7 +80,7 @@ def _figure(what: Sequence[str], name: str, out: Path, force: bool) -> None:
 
     own = {one.name: one for one in side_by_side.figures(_arms(what))}
     if name not in own:
-        raise UsageError(f"--figure {name}: no such figure", f"there is {', '.join(own)}")
+        raise UsageError(f"--figure {name}: no such figure", f"known here: {', '.join(own)}")
     write(own[name], out, force)
     if str(out) != "-":
         print(out)

@@ -217,7 +217,7 @@ def _in_run(run: Path, name: str, flow: list[str], begin: str | None, end: str |
         found = figures.find(stored, name, view_of(stored, flow, begin, end))
     except KeyError as error:
         known = figures.called(error.args[1])
-        message, hint = f"{run}: no figure {name!r}", f"{meant(name, known)}there is {', '.join(known)}"
+        message, hint = f"{run}: no figure {name!r}", f"{meant(name, known)}known here: {', '.join(known)}"
         if figures.ALIASES.get(name, name).startswith("early-"):
             averages = figures.hint(stored, stored.scenario().describe())
             message += ", since no average was recorded" if averages else ": no queue of this run drops early"
@@ -243,6 +243,6 @@ def _in_store(store: Store, name: str) -> Figure:
     found = own.get(name) or own.get(f"{_FIRST}{name}")
     if found is None:
         known = ", ".join(own) or "none: nothing was varied, or nothing has run"
-        hint = f"{meant(name, own)}there is {known}"
+        hint = f"{meant(name, own)}known here: {known}"
         raise UsageError(f"{store.folder}: no figure {name!r}", hint)
     return found

@@ -183,7 +183,7 @@ def _study(called: str) -> Study:
             raise options.no_study(Path(called))
         if Path(called).name != called or Path(called).suffix:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), called)
-        raise UsageError(f"no study {called!r}", f"{meant(called, PAPERS)}there is {', '.join(PAPERS)}")
+        raise UsageError(f"no study {called!r}", f"{meant(called, PAPERS)}known here: {', '.join(PAPERS)}")
     return found
 
 

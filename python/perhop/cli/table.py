@@ -72,7 +72,7 @@ def _found(folder: Path, name: str) -> pl.DataFrame:
         return Store.open(folder).scalars()
     tables = StoredRun.load(folder).tables
     if name not in tables:
-        hint = f"{meant(name, tables)}there is {', '.join(tables)}"
+        hint = f"{meant(name, tables)}known here: {', '.join(tables)}"
         raise UsageError(f"{folder}: no table {name!r}", hint)
     return tables[name]
 

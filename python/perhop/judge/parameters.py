@@ -19,7 +19,7 @@ def unfit_of(name: str, given: Mapping[str, Any], known: Mapping[str, Callable[.
     The first parameter of each is what was measured.
     """
     if name not in known:
-        return f"no predicate {name!r}; there is {', '.join(known) or 'none'}"
+        return f"no predicate {name!r}; known here: {', '.join(known) or 'none'}"
     _, *names = inspect.signature(known[name]).parameters
     types = get_type_hints(known[name], include_extras=True)
     return unfit(given, {one: types[one] for one in names})
@@ -43,7 +43,7 @@ def unfit(given: Mapping[str, Any], wanted: Mapping[str, Any]) -> str | None:
     """
     for name, value in given.items():
         if name not in wanted:
-            return f"no parameter {name!r}; there is {', '.join(wanted)}"
+            return f"no parameter {name!r}; known here: {', '.join(wanted)}"
         instead = _mismatch(value, wanted[name])
         if instead is not None:
             return f"{name} is {value!r}, not {instead}"

@@ -442,7 +442,7 @@ def _about(part: Part, subject: Subject, quantity: Quantity) -> float:
 
 def among(level: str, known: Sequence[str]) -> str | None:
     """Name the nearest of some levels, or a few of them."""
-    return _core.suggest(level, list(known)) or (f"there is {_few(known)}" if known else None)
+    return _core.suggest(level, list(known)) or (f"known here: {_few(known)}" if known else None)
 
 
 def _few(names: Sequence[str], most: int = 8) -> str:

@@ -80,14 +80,14 @@ class Plots:
         try:
             return Shown(figures.find(self._run(), name))
         except KeyError as error:
-            raise ValueError(f"no figure {name!r}: there is {', '.join(error.args[1])}") from None
+            raise ValueError(f"no figure {name!r}: known here: {', '.join(error.args[1])}") from None
 
     def __getattr__(self, name: str) -> Callable[[], Shown]:
         if name.startswith("_"):
             raise AttributeError(name)
         known = self._words()
         if name not in known:
-            raise AttributeError(f"no figure {name}: there is {', '.join(sorted(known))}")
+            raise AttributeError(f"no figure {name}: known here: {', '.join(sorted(known))}")
         return lambda: self(known[name])
 
     def __dir__(self) -> list[str]:

@@ -153,7 +153,7 @@ class StoredRun(record.StoredRun):
 def pandas(tables: Mapping[str, pl.DataFrame], name: str) -> pandas_.DataFrame:
     """Return one of the tables as a pandas frame, like `Result.pandas`."""
     if name not in tables:
-        raise ValueError(f"no table {name!r}: there is {', '.join(tables)}")
+        raise ValueError(f"no table {name!r}: known here: {', '.join(tables)}")
     try:
         import pandas as pd  # noqa: PLC0415, optional
     except ImportError:

@@ -373,7 +373,7 @@ def run_campaigns(
     """
     planned = [plan(one) for one in campaigns]
     work = [sum(own.work for own in runs) for runs in planned]
-    about = f"{_about(run.expected_s(work, workers))} by the packets, less what is there"
+    about = f"{_about(run.expected_s(work, workers))} if none of them has been made before"
     many = counted(len({own.key for runs in planned for own in runs}), "run")
     tell.note(f"{key}, {many}: {about}; runs are kept in {store}")
     found = []
@@ -428,4 +428,6 @@ def _run_jobs(jobs: Sequence[AnyJob], label: str, workers: int, tell: Teller) ->
 
 
 def _about(seconds: float) -> str:
+    if seconds < 1:
+        return "less than a second"
     return f"about {seconds:.0f} s" if seconds < 90 else f"about {seconds / 60:.0f} min"

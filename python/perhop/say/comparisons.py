@@ -44,7 +44,9 @@ def in_words(one: Comparison) -> list[str]:
         f"{p_value(found.p)}."
     ]
     if math.isfinite(found.saved):
-        sentences.append(f"Arms with seeds of their own would need {found.saved:.3g} times the replications.")
+        sentences.append(
+            f"Treatments with seeds of their own would need {found.saved:.3g} times as many replications."
+        )
     if one.same is not None and one.margin and one.margin.relative and not any(_first(one)):
         sentences.append(
             f"{one.first} is 0, and a share of 0 says nothing: give the margin in the response's unit."

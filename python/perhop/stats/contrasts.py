@@ -104,7 +104,9 @@ def _weights(parts: Strata, weights: Sequence[tuple[Mapping[str, str], float]]) 
         for factor, name in levels.items():
             axis = cube.axes(cube.term([factor]))[0]
             if name not in cube.levels[axis]:
-                raise ValueError(f"{factor} has no level {name!r}; there is {', '.join(cube.levels[axis])}")
+                raise ValueError(
+                    f"{factor} has no level {name!r}; known here: {', '.join(cube.levels[axis])}"
+                )
             place[axis] = cube.levels[axis].index(name)
         chosen = spread[tuple(place)]
         spread[tuple(place)] += weight / np.size(chosen)

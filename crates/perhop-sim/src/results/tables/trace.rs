@@ -32,7 +32,7 @@ pub static PACKETS: Table = Table {
              link), `dropped`, `delivered` (reached the other end of the link)";
         "reason", "", 1, Text(reason(step.event)),
             "why a packet was dropped (`overflow`, `early`, `forced`, `sojourn`, `policed`, `shaper`, `loss`, \
-             `loss-list`, `unclassified`); \
+             `loss-list`, `ack-filter`, `unclassified`); \
              empty otherwise";
         "flow", "", 1, Text(run.recorded_flow(step.flow)), "whose";
         "kind", "", 1, Text(kind_name(step.kind)), "`data` or `pure-ack`";
