@@ -112,7 +112,7 @@ def _real_packets() -> list[Finding]:
 
 
 def _steadiness(slow: float) -> Finding:
-    """Say how steady a processor is; not steady where runs on real packets are likely to be refused."""
+    """Describe how steady a processor is; it is not where runs on real packets are likely to be refused."""
     found = f"{100 * slow:.1f} % of a second below half speed"
     if slow <= _STEADY:
         return Finding("steady processor", found, "packets on time", section="real packets")

@@ -1,4 +1,4 @@
-"""What the runs of a study give: its rows, judged claims, findings and warnings."""
+"""Results of the runs of a study: rows, judged claims, findings and warnings."""
 
 from __future__ import annotations
 
