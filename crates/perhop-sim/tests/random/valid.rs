@@ -46,24 +46,29 @@ fn waits(results: &Results) -> BTreeMap<SiteId, (u128, u128)> {
     for (site, (since, packets)) in last {
         sums.entry(site).or_default().0 += u128::from(packets) * ns(since, end);
     }
-    // where flows have queues of their own no arrival is refused: what finds no room has waited
-    let mut accepted: BTreeMap<&str, u64> = BTreeMap::new();
-    for record in results.trace.packets.iter().filter(|record| record.event == PacketEvent::Enqueued) {
-        *accepted.entry(&results.sites[record.site.0 as usize]).or_default() += 1;
+    // A reason does not say whether a packet has waited: `fq` that is full drops what waits, RED what comes; CAKE drops early
+    // when it departs, PIE when it comes. How many were never enqueued does.
+    let path = |site: SiteId| &results.sites[site.0 as usize][..];
+    let mut counts: BTreeMap<&str, Counts> = BTreeMap::new();
+    for queue in &results.queues {
+        let refused = queue.stats.offered.packets;
+        counts.insert(&queue.path, Counts { refused, ..Counts::default() });
     }
-    let accepts_all = |site: SiteId| {
-        let path = &results.sites[site.0 as usize];
-        let queue = results.queues.iter().find(|queue| queue.path == *path);
-        queue.is_some_and(|queue| accepted.get(&path[..]) == Some(&queue.stats.offered.packets))
-    };
+    for record in &results.trace.packets {
+        let Some(counts) = counts.get_mut(path(record.site)) else { continue };
+        match record.event {
+            PacketEvent::Enqueued => counts.refused -= 1,
+            PacketEvent::Dropped(DropReason::Overflow) => counts.full += 1,
+            PacketEvent::Dropped(DropReason::Early | DropReason::Forced) => counts.early += 1,
+            _ => {}
+        }
+    }
     let mut waiting: BTreeMap<SiteId, VecDeque<Instant>> = BTreeMap::new();
     for record in &results.trace.packets {
         match record.event {
             PacketEvent::Enqueued => waiting.entry(record.site).or_default().push_back(record.time),
-            // one that is dropped for its wait, or for a later ACK, has waited; others are dropped when they come
             PacketEvent::Dropped(why)
-                if !matches!(why, DropReason::Sojourn | DropReason::AckFilter)
-                    && !accepts_all(record.site) => {}
+                if !counts.get(path(record.site)).is_some_and(|counts| counts.has_waited(why)) => {}
             PacketEvent::Sent | PacketEvent::Dropped(_) => {
                 let since = waiting.get_mut(&record.site).and_then(VecDeque::pop_front);
                 let since = since.expect("what leaves has waited");
@@ -75,7 +80,27 @@ fn waits(results: &Results) -> BTreeMap<SiteId, (u128, u128)> {
     for (site, left) in waiting {
         sums.entry(site).or_default().1 += left.iter().map(|since| ns(*since, end)).sum::<u128>();
     }
+    // as many of either kind as were refused: which of the two waited cannot be told
+    sums.retain(|site, _| counts.get(path(*site)).is_none_or(|of| of.refused == 0 || of.full != of.early));
     sums
+}
+
+/// Packets of a queue: never enqueued, dropped because it was full, dropped by an AQM's chance or threshold.
+#[derive(Default)]
+struct Counts {
+    refused: u64,
+    full: u64,
+    early: u64,
+}
+
+impl Counts {
+    fn has_waited(&self, why: DropReason) -> bool {
+        match why {
+            DropReason::Sojourn | DropReason::AckFilter => true,
+            DropReason::Overflow => self.refused == 0 || self.refused == self.early,
+            _ => self.refused == 0 || self.refused == self.full,
+        }
+    }
 }
 
 #[test]
