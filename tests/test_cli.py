@@ -161,7 +161,7 @@ def runs_of(plan: Any) -> Iterator[tuple[bytes, str, Sequence[str]]]:
 WARNED = {
     "feroz": {"conditioner.marker.meter.cir", "port.r2-r3.class.all.queue.green.max_th"},
     "kalampoukas": {"flow.up.tcp.window"},
-    "rfc7928": {"profile.host.ecn"},
+    "rfc7928": {"flow.b.tcp.ecn", "profile.host.ecn"},
     "seddigh": {"conditioner.A.meter.cir", "conditioner.B.meter.cir"},
 }
 

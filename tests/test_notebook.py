@@ -37,7 +37,7 @@ def test_figures_are_attributes_and_shown_by_a_notebook(result: perhop.Result, t
     assert shown.save(tmp_path / "window.pdf").read_bytes().startswith(b"%PDF")
     with pytest.raises(ValueError, match="svg, pdf, png, csv"):
         shown.save(tmp_path / "window.gif")
-    with pytest.raises(AttributeError, match=r"no figure nix: there is .*cwnd"):
+    with pytest.raises(AttributeError, match=r"no figure nix: known here: .*cwnd"):
         result.plot.nix()
     with pytest.raises(ValueError, match="no figure 'nix'"):
         result.plot("nix")

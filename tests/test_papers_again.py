@@ -64,7 +64,7 @@ def test_what_is_on_record_is_shown_once_drawn_runs_have_come_out_again(recorded
     assert re.search(told, done.out)
     assert again in done.out
     assert "T1 " in done.out
-    assert "tiny, 4 runs of 6 on record again, drawn by seed 7: about 0 s" in done.err
+    assert "tiny, 4 runs of 6 on record again, drawn by seed 7: less than a second" in done.err
     page = Path("out/tiny/report.html").read_text()
     assert re.search(told, page)
     assert again in page

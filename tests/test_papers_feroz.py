@@ -216,7 +216,7 @@ def test_lost_in_packets_are_said() -> None:
     assert told.startswith(
         "RIO is to drop OUT packets first, yet of the lost packets more than a fifth were IN"
     )
-    assert "1, tcp-friendly is 0.5" in told
+    assert "with tcp-friendly is 0.5" in told
 
 
 @cache

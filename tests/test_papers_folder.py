@@ -159,7 +159,7 @@ def test_claims_are_judged_under_readings_and_broken_assumptions_are_warned_of(c
         ("claims.toml", 'campaign = "campaign.toml"', "", "which campaign is it about?", 1),
         ("claims.toml", 'id = "fair"', 'id = "more"', "a second claim is called `more`", 33),
         ("claims.toml", 'delay = "40ms"', 'delay = "41ms"', "`delay` has no level `41ms`", 39),
-        ("claims.toml", "above = 0", 'predicate = "mine"', "no predicate 'mine'; there is none", 19),
+        ("claims.toml", "above = 0", 'predicate = "mine"', "no predicate 'mine'; known here: none", 19),
         ("campaign.toml", 'levels = ["0ms", "40ms"]', 'levels = ["0ms", "40"]', "link.slow-fast.delay", 15),
         ("readings.toml", 'id = "ns-2"', 'id = "window"', "a second reading is called `window`", 9),
         ("readings.toml", '["more", "fair"]', '["mor", "fair"]', "there is no claim `mor`", 12),

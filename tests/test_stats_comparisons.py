@@ -98,7 +98,7 @@ def test_contrasts_of_a_split_plot() -> None:
     assert both.df == pytest.approx((one + two) ** 2 / (one**2 / parts.between.df + two**2 / parts.within.df))
     with pytest.raises(ValueError, match="add up to zero"):
         contrast(parts, [({"a": "p"}, 1)])
-    with pytest.raises(ValueError, match="no level 'z'; there is "):
+    with pytest.raises(ValueError, match="no level 'z'; known here: "):
         contrast(parts, [({"a": "z"}, 1), ({"a": "p"}, -1)])
 
 

@@ -187,10 +187,10 @@ class _Reader:
         """Return where in the file a part of the design is."""
         if at[0] != "factor" or len(at) == 1:
             return list(at)
-        if at[2:] == ("path",) and "path" not in self.written["factor"][at[1]]:
-            at = (*at[:2], "levels")
         if "range" in self.written:
             return ["range", *at[1:2]]
+        if at[2:] == ("path",) and "path" not in self.written["factor"][at[1]]:
+            at = (*at[:2], "levels")
         _, factor, part, *level = at
         levels = self.written["factor"][factor]["levels"]
         place = ["factor", factor, part, *level]
@@ -299,6 +299,9 @@ class _Reader:
         """Return the responses, those without a valid expression too: their names are known to others."""
         found: list[Response] = []
         for i, one in enumerate(self.written.get("response", [])):
+            if any(one["name"] == other.name for other in found):
+                rule = f"a second response is called `{one['name']}`"
+                self.faults.append(Fault(("response", i, "name"), rule))
             try:
                 found.append(
                     Response.parse(one["name"], one["measure"], one.get("unit"), folder=self.path.parent)
