@@ -185,7 +185,7 @@ def commands(store: Store, found: Answer) -> dict[str, str]:
     where = shlex.quote(str(store.folder))
     return {
         "try it": shlex.join(words),
-        "once more, or on": f"perhop campaign run {where}",
+        "the race again, or go on with it": f"perhop campaign run {where}",
         "all numbers": f"perhop analyze {where}",
     }
 
