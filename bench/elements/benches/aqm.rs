@@ -14,6 +14,7 @@ use perhop_core::time::{Instant, Span};
 use perhop_core::units::{Bytes, QueueSize};
 use perhop_testkit::aqm::{GRED, RED, RIO, packets, stream};
 use perhop_testkit::packet::{AF11, AF13};
+use perhop_testkit::published;
 
 const SITE: SiteId = SiteId(0);
 const LIMIT: QueueSize = QueueSize::Packets(1000);
@@ -87,22 +88,7 @@ fn primed<Q: Queue<Pkt>>(mut queue: Q) -> (Instant, Q) {
 }
 
 fn pies(c: &mut Bench) {
-    let params = PieParams {
-        limit: LIMIT,
-        target: Span::from_millis(15),
-        t_update: Span::from_millis(15),
-        max_burst: Span::ZERO,
-        alpha: 0.125,
-        beta: 1.25,
-        delay_from: DelayFrom::Timestamps,
-        active_from: None,
-        derandomize: false,
-        cap_adjustment: false,
-        byte_mode: false,
-        ecn: false,
-        mark_ecnth: 0.1,
-        mean_packet: Bytes(1000),
-    };
+    let params = PieParams { limit: LIMIT, max_burst: Span::ZERO, ..published::PIE };
     pass(c, "fifo", Instant::ZERO, Fifo::new(SITE, LIMIT));
     let rate = PieParams { delay_from: DelayFrom::DepartureRate, ..params };
     let derandomized = PieParams { derandomize: true, ..params };
@@ -112,18 +98,7 @@ fn pies(c: &mut Bench) {
         let (now, queue) = primed(Pie::new(SITE, params, stream()).expect("sound"));
         pass(c, name, now, queue);
     }
-    let linux = LinuxPieParams {
-        limit: LIMIT,
-        target: Span::from_millis(15),
-        t_update: Span::from_millis(15),
-        max_burst: Span::ZERO,
-        alpha: 0.125,
-        beta: 1.25,
-        delay_from: DelayFrom::Timestamps,
-        byte_mode: false,
-        ecn: false,
-        mtu: Bytes(1514),
-    };
+    let linux = LinuxPieParams { limit: LIMIT, max_burst: Span::ZERO, ..published::LINUX_PIE };
     let (now, queue) = primed(LinuxPie::new(SITE, linux, stream()).expect("sound"));
     pass(c, "pie, linux", now, queue);
 }

@@ -7,43 +7,21 @@ use perhop_bench_elements::{Back, Bench, Pkt, run};
 use perhop_core::framing::Framing;
 use perhop_core::packet::{Ecn, FlowId, Kind, Meta, TcpView};
 use perhop_core::queue::{
-    AckFilter, Cake, CakeParams, Cobalt, CobaltParams, Codel, CodelConventions, CodelParams, DelayFrom,
-    DualPi2, DualPi2Params, Fifo, Fq, FqConventions, FqParams, Isolation, LinuxDualPi2, LinuxDualPi2Params,
-    LinuxPie, LinuxPieParams, Queue, Tins,
+    AckFilter, Cake, CakeParams, Cobalt, CobaltParams, Codel, CodelConventions, CodelParams, DualPi2,
+    DualPi2Params, Fifo, Fq, FqParams, Isolation, LinuxDualPi2, LinuxDualPi2Params, LinuxPie, LinuxPieParams,
+    Queue, Tins,
 };
 use perhop_core::sink::SiteId;
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::{BitRate, Bytes, QueueSize};
 use perhop_testkit::aqm::stream;
+use perhop_testkit::published;
 
 const SITE: SiteId = SiteId(0);
 const LIMIT: QueueSize = QueueSize::Packets(10_240);
-const CODEL: CodelParams = CodelParams {
-    limit: LIMIT,
-    target: Span::from_millis(5),
-    interval: Span::from_millis(100),
-    ecn: true,
-    ce_threshold: None,
-    conventions: CodelConventions::RFC8289,
-    ack_filter: None,
-};
-const COBALT: CobaltParams = CobaltParams {
-    limit: LIMIT,
-    target: CODEL.target,
-    interval: CODEL.interval,
-    packet_time: Span::ZERO,
-    ecn: true,
-    p_inc: 1.0 / 256.0,
-    p_dec: 1.0 / 4096.0,
-    ack_filter: None,
-};
-const FQ: FqParams = FqParams {
-    limit: LIMIT,
-    queues: 1 << 14,
-    quantum: Bytes(1514),
-    drop_batch: 64,
-    conventions: FqConventions::RFC8290,
-};
+const CODEL: CodelParams = CodelParams { limit: LIMIT, ecn: true, ..published::CODEL };
+const COBALT: CobaltParams = CobaltParams { limit: LIMIT, ecn: true, ..published::COBALT };
+const FQ: FqParams = FqParams { limit: LIMIT, queues: 1 << 14, ..published::FQ };
 const CAKE: CakeParams = CakeParams {
     limit: LIMIT,
     rate: None,
@@ -92,18 +70,7 @@ fn turn(c: &mut Bench, name: &str, mut queue: impl Queue<Pkt>) {
 }
 
 fn flows(c: &mut Bench) {
-    let pie = LinuxPieParams {
-        limit: LIMIT,
-        target: Span::from_millis(15),
-        t_update: Span::from_millis(15),
-        max_burst: Span::from_millis(150),
-        alpha: 0.125,
-        beta: 1.25,
-        delay_from: DelayFrom::Timestamps,
-        byte_mode: false,
-        ecn: false,
-        mtu: Bytes(1514),
-    };
+    let pie = LinuxPieParams { limit: LIMIT, ..published::LINUX_PIE };
     // a packet takes 120 ns of its 300
     let rate = BitRate::new(100_000_000_000);
     turn(c, "fifo", Fifo::new(SITE, LIMIT));

@@ -2,13 +2,13 @@
 
 use perhop_core::packet::{Acknowledgment, Dir, FlowId, Kind, Meta, Packet, TcpView};
 use perhop_core::queue::{
-    AckFilter, Backlog, Cobalt, CobaltParams, Codel, CodelConventions, CodelParams, Fifo, Fq, FqConventions,
-    FqParams, Queue,
+    AckFilter, Backlog, Cobalt, CobaltParams, Codel, CodelParams, Fifo, Fq, FqParams, Queue,
 };
 use perhop_core::rng::Stream;
 use perhop_core::sink::{DropReason, Sink, SiteId};
-use perhop_core::time::{Instant, Span};
+use perhop_core::time::Instant;
 use perhop_core::units::{Bytes, QueueSize};
+use perhop_testkit::published;
 
 const ECE: u8 = 0x40;
 const CWR: u8 = 0x80;
@@ -205,28 +205,10 @@ fn a_full_queue_still_takes_what_makes_another_redundant() {
 fn the_other_queues_filter_as_well() {
     let acks = [1, 2, 3].map(|n| Pkt::ack(n * 1000));
     let limit = QueueSize::Packets(100);
-    let (target, interval) = (Span::from_millis(5), Span::from_millis(100));
     let ack_filter = Some(AckFilter::Aggressive);
-    let cobalt = CobaltParams {
-        limit,
-        target,
-        interval,
-        packet_time: Span::ZERO,
-        ecn: false,
-        p_inc: 0.0,
-        p_dec: 1.0,
-        ack_filter,
-    };
+    let cobalt = CobaltParams { limit, p_inc: 0.0, p_dec: 1.0, ack_filter, ..published::COBALT };
     let cobalt = Cobalt::new(SiteId(3), cobalt, Stream::new(1, 0, "queue")).expect("sound");
-    let codel = CodelParams {
-        limit,
-        target,
-        interval,
-        ecn: false,
-        ce_threshold: None,
-        conventions: CodelConventions::RFC8289,
-        ack_filter,
-    };
+    let codel = CodelParams { limit, ack_filter, ..published::CODEL };
     let codel = Codel::new(SiteId(3), codel).expect("sound");
     let both = [(0, DropReason::AckFilter), (1, DropReason::AckFilter)];
     assert_eq!((dropped_of(cobalt, &acks), dropped_of(codel, &acks)), (both.to_vec(), both.to_vec()));
@@ -235,13 +217,7 @@ fn the_other_queues_filter_as_well() {
 /// Each flow filters in a queue of its own, and what waits in all is counted.
 #[test]
 fn flow_queueing_filters_by_its_queues() {
-    let params = FqParams {
-        limit: QueueSize::Packets(100),
-        queues: 1024,
-        quantum: Bytes(1514),
-        drop_batch: 64,
-        conventions: FqConventions::RFC8290,
-    };
+    let params = FqParams { limit: QueueSize::Packets(100), queues: 1024, ..published::FQ };
     let make = |_| Ok(fifo(AckFilter::Aggressive, QueueSize::Packets(100)));
     let mut queue = Fq::new(SiteId(3), params, Stream::new(1, 0, "queue"), make).expect("sound");
     let mut sink = Dropped::default();

@@ -16,7 +16,7 @@ use perhop_core::units::{BitRate, Bytes, QueueSize};
 use perhop_testkit::aqm::{self, GRED, RED, RIO, bytes, packets};
 use perhop_testkit::laws::queue::Keeps;
 use perhop_testkit::packet::TestPacket;
-use perhop_testkit::queue_laws;
+use perhop_testkit::{published, queue_laws};
 
 const TEN: QueueSize = QueueSize::Packets(10);
 const FOUR: QueueSize = QueueSize::Packets(4);
@@ -219,13 +219,7 @@ queue_laws!(
     limit = TEN
 );
 
-const FQ: FqParams = FqParams {
-    limit: TEN,
-    queues: 1024,
-    quantum: Bytes(1514),
-    drop_batch: 64,
-    conventions: FqConventions::RFC8290,
-};
+const FQ: FqParams = FqParams { limit: TEN, queues: 1024, ..published::FQ };
 const LINUX_FQ: FqParams = FqParams { conventions: FqConventions::LINUX, ..FQ };
 
 fn fq(site: SiteId, params: FqParams, inside: CodelParams) -> Built {

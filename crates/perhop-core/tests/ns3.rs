@@ -3,14 +3,15 @@
 
 use perhop_core::packet::{Ecn, Meta, Packet};
 use perhop_core::queue::{
-    Cobalt, CobaltParams, Codel, CodelConventions, CodelParams, DelayFrom, Fifo, Fq, FqConventions, FqParams,
-    Pie, PieParams, Queue,
+    Cobalt, CobaltParams, Codel, CodelConventions, CodelParams, Fifo, Fq, FqConventions, FqParams, Pie,
+    PieParams, Queue,
 };
 use perhop_core::rng::Stream;
 use perhop_core::sink::{DropReason, SiteId};
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::{Bytes, QueueSize};
 use perhop_testkit::packet::TestPacket;
+use perhop_testkit::published;
 use perhop_testkit::sink::{Event, Recorder};
 
 macro_rules! recording {
@@ -135,16 +136,8 @@ fn marks_of_ns3_are_a_little_later() {
     assert!(before >= 2, "{before}");
 }
 
-const COBALT: CobaltParams = CobaltParams {
-    limit: QueueSize::Packets(1000),
-    target: Span::from_millis(5),
-    interval: Span::from_millis(100),
-    packet_time: Span::ZERO,
-    ecn: false,
-    p_inc: 0.0,
-    p_dec: 0.1,
-    ack_filter: None,
-};
+const COBALT: CobaltParams =
+    CobaltParams { limit: QueueSize::Packets(1000), p_inc: 0.0, p_dec: 0.1, ..published::COBALT };
 const SHORT_COBALT: CobaltParams =
     CobaltParams { target: Span::from_millis(2), interval: Span::from_millis(20), ..COBALT };
 
@@ -165,10 +158,8 @@ fn cobalt_drops_what_ns3_drops() {
 /// A batch of drops ends with half the bytes; the rest is the RFC's.
 const FQ: FqParams = FqParams {
     limit: QueueSize::Packets(10_240),
-    queues: 1 << 16,
-    quantum: Bytes(1514),
-    drop_batch: 64,
     conventions: FqConventions { half_bytes: true, ..FqConventions::RFC8290 },
+    ..published::FQ
 };
 
 #[test]
@@ -201,19 +192,9 @@ fn flow_queueing_serves_and_drops_as_ns3() {
 
 const PIE: PieParams = PieParams {
     limit: QueueSize::Packets(1000),
-    target: Span::from_millis(15),
-    t_update: Span::from_millis(15),
     max_burst: Span::ZERO,
-    alpha: 0.125,
-    beta: 1.25,
-    delay_from: DelayFrom::Timestamps,
-    active_from: None,
-    derandomize: false,
     cap_adjustment: true,
-    byte_mode: false,
-    ecn: false,
-    mark_ecnth: 0.1,
-    mean_packet: Bytes(1000),
+    ..published::PIE
 };
 
 /// Plays what `recording` admits, and of what it drops what `plays`; the number of the first line that differs.

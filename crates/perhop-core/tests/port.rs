@@ -13,6 +13,7 @@ use perhop_core::sink::{DropReason, SiteId};
 use perhop_core::time::Instant;
 use perhop_core::units::{Bytes, QueueSize};
 use perhop_testkit::packet::{TestPacket, id};
+use perhop_testkit::published;
 use perhop_testkit::queue::{AtItsTurn, PATIENCE};
 use perhop_testkit::sink::{Event, Recorder};
 
@@ -103,9 +104,8 @@ fn the_scheduler_hears_of_a_queue_that_an_arrival_empties() {
     let params = FqParams {
         limit: QueueSize::Packets(1),
         queues: 1,
-        quantum: Bytes(1514),
-        drop_batch: 64,
         conventions: FqConventions::LINUX,
+        ..published::FQ
     };
     let fifo = |_| Ok(Fifo::new(SiteId(0), QueueSize::Packets(u64::MAX)));
     let queue = Fq::new(SiteId(0), params, Stream::new(1, 0, "queue"), fifo).expect("sound parameters");

@@ -20,6 +20,7 @@ pub mod permit;
 #[cfg(feature = "tcp")]
 pub mod probe;
 pub mod prr;
+pub mod published;
 pub mod queue;
 #[cfg(feature = "tcp")]
 pub mod rack;

@@ -7,19 +7,12 @@ use perhop_core::sink::{DropReason, SiteId};
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::QueueSize;
 use perhop_testkit::packet::{TestPacket, id};
+use perhop_testkit::published;
 use perhop_testkit::sink::{Event, Recorder};
 
 /// Without BLUE.
-const PARAMS: CobaltParams = CobaltParams {
-    limit: QueueSize::Packets(2000),
-    target: Span::from_millis(5),
-    interval: Span::from_millis(100),
-    packet_time: Span::ZERO,
-    ecn: false,
-    p_inc: 0.0,
-    p_dec: 0.5,
-    ack_filter: None,
-};
+const PARAMS: CobaltParams =
+    CobaltParams { limit: QueueSize::Packets(2000), p_inc: 0.0, p_dec: 0.5, ..published::COBALT };
 
 fn ms(ms: u64) -> Instant {
     Instant::from_nanos(ms * 1_000_000)

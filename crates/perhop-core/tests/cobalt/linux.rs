@@ -8,6 +8,7 @@ use perhop_core::sink::{DropReason, SiteId};
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::QueueSize;
 use perhop_testkit::packet::{TestPacket, id};
+use perhop_testkit::published;
 use perhop_testkit::sink::{Event, Recorder};
 
 macro_rules! recording {
@@ -18,16 +19,8 @@ macro_rules! recording {
 
 type Recording = ((&'static str, &'static str), CobaltParams);
 
-const DEFAULT: CobaltParams = CobaltParams {
-    limit: QueueSize::Packets(1000),
-    target: Span::from_millis(5),
-    interval: Span::from_millis(100),
-    packet_time: Span::ZERO,
-    ecn: true,
-    p_inc: 1.0 / 256.0,
-    p_dec: 1.0 / 4096.0,
-    ack_filter: None,
-};
+const DEFAULT: CobaltParams =
+    CobaltParams { limit: QueueSize::Packets(1000), ecn: true, ..published::COBALT };
 
 fn recordings() -> [Recording; 5] {
     let micros = Span::from_micros;

@@ -6,17 +6,10 @@ use perhop_core::sink::{DropReason, SiteId};
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::QueueSize;
 use perhop_testkit::packet::TestPacket;
+use perhop_testkit::published;
 use perhop_testkit::sink::{Event, Recorder};
 
-const PARAMS: CodelParams = CodelParams {
-    limit: QueueSize::Packets(2000),
-    target: Span::from_millis(5),
-    interval: Span::from_millis(100),
-    ecn: false,
-    ce_threshold: None,
-    conventions: CodelConventions::RFC8289,
-    ack_filter: None,
-};
+const PARAMS: CodelParams = CodelParams { limit: QueueSize::Packets(2000), ..published::CODEL };
 
 fn ms(ms: u64) -> Instant {
     Instant::from_nanos(ms * 1_000_000)

@@ -2,12 +2,13 @@
 
 use std::collections::VecDeque;
 
-use perhop_core::queue::{Codel, CodelConventions, CodelParams, Queue};
+use perhop_core::queue::{Codel, CodelParams, Queue};
 use perhop_core::rng::Stream;
 use perhop_core::sink::{DropReason, SiteId};
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::QueueSize;
 use perhop_testkit::packet::TestPacket;
+use perhop_testkit::published;
 use perhop_testkit::sink::{Event, Recorder};
 
 /// A packet that waits: its number, its length, when it came.
@@ -109,10 +110,7 @@ fn the_queue_decides_as_the_pseudocode() {
             limit: QueueSize::Packets(1_000_000),
             target: Span::from_nanos(target),
             interval: Span::from_nanos(interval),
-            ecn: false,
-            ce_threshold: None,
-            conventions: CodelConventions::RFC8289,
-            ack_filter: None,
+            ..published::CODEL
         };
         let mut queue = Codel::new(SiteId(0), params).expect("sound parameters");
         let mut paper = Pseudocode::new(i128::from(target), i128::from(interval));

@@ -2,14 +2,14 @@
 
 use perhop_core::packet::{Dir, Ecn, Packet};
 use perhop_core::queue::{
-    Cobalt, CobaltParams, Codel, CodelParams, DelayFrom, Fifo, Fq, FqConventions, FqParams, Pie, PieParams,
-    Queue,
+    Cobalt, CobaltParams, Codel, CodelParams, Fifo, Fq, FqConventions, FqParams, Pie, PieParams, Queue,
 };
 use perhop_core::rng::Stream;
 use perhop_core::sink::{DropReason, SiteId};
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::{Bytes, QueueSize};
 use perhop_testkit::packet::TestPacket;
+use perhop_testkit::published;
 use perhop_testkit::sink::{Event, Recorder};
 
 use super::{CODEL, PARAMS, fq_codel, fq_of, stream};
@@ -346,20 +346,13 @@ fn a_flow_alone_is_served_as_by_its_queue() {
     let cobalt = move || Cobalt::new(SiteId(3), inside, stream(5)).expect("sound parameters");
     agree(fq_of(PARAMS, cobalt), cobalt());
     let inside = PieParams {
-        limit: UNLIMITED,
         target: Span::from_millis(1),
         t_update: Span::from_millis(1),
         max_burst: Span::from_millis(10),
-        alpha: 0.125,
-        beta: 1.25,
-        delay_from: DelayFrom::Timestamps,
-        active_from: None,
         derandomize: true,
         cap_adjustment: true,
-        byte_mode: false,
         ecn: true,
-        mark_ecnth: 0.1,
-        mean_packet: Bytes(1000),
+        ..published::PIE
     };
     let pie = move || Pie::new(SiteId(3), inside, stream(5)).expect("sound parameters");
     agree(fq_of(PARAMS, pie), pie());

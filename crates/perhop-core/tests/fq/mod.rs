@@ -5,31 +5,17 @@ mod linux;
 mod linux_pie;
 mod model;
 
-use perhop_core::queue::{Codel, CodelConventions, CodelParams, FlowQueue, Fq, FqConventions, FqParams};
+use perhop_core::queue::{Codel, CodelParams, FlowQueue, Fq, FqParams};
 use perhop_core::rng::Stream;
 use perhop_core::sink::SiteId;
-use perhop_core::time::Span;
-use perhop_core::units::{Bytes, QueueSize};
+use perhop_core::units::QueueSize;
 use perhop_testkit::packet::TestPacket;
+use perhop_testkit::published;
 
 /// With so many queues the few flows of a test have one each.
-const PARAMS: FqParams = FqParams {
-    limit: QueueSize::Packets(10_240),
-    queues: 1 << 16,
-    quantum: Bytes(1514),
-    drop_batch: 64,
-    conventions: FqConventions::RFC8290,
-};
+const PARAMS: FqParams = FqParams { limit: QueueSize::Packets(10_240), ..published::FQ };
 
-const CODEL: CodelParams = CodelParams {
-    limit: QueueSize::Packets(u64::MAX),
-    target: Span::from_millis(5),
-    interval: Span::from_millis(100),
-    ecn: true,
-    ce_threshold: None,
-    conventions: CodelConventions::RFC8289,
-    ack_filter: None,
-};
+const CODEL: CodelParams = CodelParams { ecn: true, ..published::CODEL };
 
 fn stream(seed: u64) -> Stream {
     Stream::new(seed, 0, "port.a-b.class.all.queue")

@@ -7,6 +7,7 @@ use perhop_core::sink::{DropReason, SiteId};
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::{Bytes, QueueSize};
 use perhop_testkit::packet::TestPacket;
+use perhop_testkit::published;
 use perhop_testkit::sink::{Event, Recorder};
 
 use super::PARAMS;
@@ -19,18 +20,7 @@ macro_rules! recording {
 }
 
 /// The defaults of Linux.
-pub const LINUX: LinuxPieParams = LinuxPieParams {
-    limit: QueueSize::Packets(1000),
-    target: Span::from_millis(15),
-    t_update: Span::from_millis(15),
-    max_burst: Span::from_millis(150),
-    alpha: 0.125,
-    beta: 1.25,
-    delay_from: DelayFrom::Timestamps,
-    byte_mode: false,
-    ecn: false,
-    mtu: Bytes(1514),
-};
+pub const LINUX: LinuxPieParams = LinuxPieParams { limit: QueueSize::Packets(1000), ..published::LINUX_PIE };
 
 fn recordings() -> [(&'static str, &'static str, LinuxPieParams); 5] {
     let rate = LinuxPieParams { delay_from: DelayFrom::DepartureRate, ..LINUX };

@@ -6,30 +6,16 @@ pub mod linux;
 mod pseudocode;
 
 use perhop_core::packet::Ecn;
-use perhop_core::queue::{DelayFrom, PieParams, Queue};
+use perhop_core::queue::{PieParams, Queue};
 use perhop_core::sink::DropReason;
-use perhop_core::time::{Instant, Span};
-use perhop_core::units::{Bytes, QueueSize};
+use perhop_core::time::Instant;
+use perhop_core::units::QueueSize;
 use perhop_testkit::packet::TestPacket;
+use perhop_testkit::published;
 use perhop_testkit::sink::{Event, Recorder};
 
 /// The RFC's defaults; packets of these tests have 1000 bytes.
-const PARAMS: PieParams = PieParams {
-    limit: QueueSize::Packets(2000),
-    target: Span::from_millis(15),
-    t_update: Span::from_millis(15),
-    max_burst: Span::from_millis(150),
-    alpha: 0.125,
-    beta: 1.25,
-    delay_from: DelayFrom::Timestamps,
-    active_from: None,
-    derandomize: false,
-    cap_adjustment: false,
-    byte_mode: false,
-    ecn: false,
-    mark_ecnth: 0.1,
-    mean_packet: Bytes(1000),
-};
+const PARAMS: PieParams = PieParams { limit: QueueSize::Packets(2000), ..published::PIE };
 
 fn ms(ms: u64) -> Instant {
     Instant::from_nanos(ms * 1_000_000)

@@ -7,6 +7,8 @@ use super::generate::{Form, scenario};
 use crate::common::simulation;
 use perhop_core::sink::{DropReason, SiteId};
 use perhop_core::time::Instant;
+use perhop_scenario::load;
+use perhop_scenario::model::Queue;
 use perhop_sim::{PacketEvent, Results, TraceKinds};
 use perhop_testkit::scenarios::cases;
 
@@ -33,7 +35,7 @@ fn for_each_case(form: Form, one_in: u64, law: impl Fn(u64, &str)) {
 }
 
 /// What waits, summed over time, and how long each packet waited, summed: packets times ns, by queue.
-fn waits(results: &Results) -> BTreeMap<SiteId, (u128, u128)> {
+fn waits(results: &Results, queues: &BTreeMap<String, Queue>) -> BTreeMap<SiteId, (u128, u128)> {
     let end = Instant::ZERO + perhop_core::time::Span::from_millis(300);
     let ns = |from: Instant, to: Instant| u128::from(to.as_nanos() - from.as_nanos());
     let mut sums: BTreeMap<SiteId, (u128, u128)> = BTreeMap::new();
@@ -46,29 +48,13 @@ fn waits(results: &Results) -> BTreeMap<SiteId, (u128, u128)> {
     for (site, (since, packets)) in last {
         sums.entry(site).or_default().0 += u128::from(packets) * ns(since, end);
     }
-    // A reason does not say whether a packet has waited: `fq` that is full drops what waits, RED what comes; CAKE drops early
-    // when it departs, PIE when it comes. How many were never enqueued does.
     let path = |site: SiteId| &results.sites[site.0 as usize][..];
-    let mut counts: BTreeMap<&str, Counts> = BTreeMap::new();
-    for queue in &results.queues {
-        let refused = queue.stats.offered.packets;
-        counts.insert(&queue.path, Counts { refused, ..Counts::default() });
-    }
-    for record in &results.trace.packets {
-        let Some(counts) = counts.get_mut(path(record.site)) else { continue };
-        match record.event {
-            PacketEvent::Enqueued => counts.refused -= 1,
-            PacketEvent::Dropped(DropReason::Overflow) => counts.full += 1,
-            PacketEvent::Dropped(DropReason::Early | DropReason::Forced) => counts.early += 1,
-            _ => {}
-        }
-    }
     let mut waiting: BTreeMap<SiteId, VecDeque<Instant>> = BTreeMap::new();
     for record in &results.trace.packets {
         match record.event {
             PacketEvent::Enqueued => waiting.entry(record.site).or_default().push_back(record.time),
             PacketEvent::Dropped(why)
-                if !counts.get(path(record.site)).is_some_and(|counts| counts.has_waited(why)) => {}
+                if !queues.get(path(record.site)).is_some_and(|queue| had_waited(queue, why)) => {}
             PacketEvent::Sent | PacketEvent::Dropped(_) => {
                 let since = waiting.get_mut(&record.site).and_then(VecDeque::pop_front);
                 let since = since.expect("what leaves has waited");
@@ -80,26 +66,24 @@ fn waits(results: &Results) -> BTreeMap<SiteId, (u128, u128)> {
     for (site, left) in waiting {
         sums.entry(site).or_default().1 += left.iter().map(|since| ns(*since, end)).sum::<u128>();
     }
-    // as many of either kind as were refused: which of the two waited cannot be told
-    sums.retain(|site, _| counts.get(path(*site)).is_none_or(|of| of.refused == 0 || of.full != of.early));
     sums
 }
 
-/// Packets of a queue: never enqueued, dropped because it was full, dropped by an AQM's chance or threshold.
-#[derive(Default)]
-struct Counts {
-    refused: u64,
-    full: u64,
-    early: u64,
+/// The queues of a scenario by the paths of their classes.
+fn queues_of(text: &str) -> BTreeMap<String, Queue> {
+    let scenario = load(text.as_bytes(), "test.toml", &[]).expect("a scenario that has run").scenario;
+    let ports = scenario.links.iter().map(|link| &link.port);
+    let classes = ports.flat_map(|port| port.classes.iter().map(|class| (&port.path, class)));
+    classes.map(|(path, class)| (format!("{path}.class.{}", class.name), class.queue.clone())).collect()
 }
 
-impl Counts {
-    fn has_waited(&self, why: DropReason) -> bool {
-        match why {
-            DropReason::Sojourn | DropReason::AckFilter => true,
-            DropReason::Overflow => self.refused == 0 || self.refused == self.early,
-            _ => self.refused == 0 || self.refused == self.full,
-        }
+/// Whether a packet that `queue` drops had waited in it; others are dropped when they come.
+fn had_waited(queue: &Queue, why: DropReason) -> bool {
+    match (queue, why) {
+        (_, DropReason::Sojourn | DropReason::AckFilter) | (Queue::Cake { .. }, _) => true,
+        // from the longest of its queues
+        (Queue::Fq { .. }, DropReason::Overflow) => true,
+        _ => false,
     }
 }
 
@@ -118,7 +102,7 @@ fn nothing_vanishes_and_little_was_right() {
             assert_eq!(stats.offered.packets, out, "{}", queue.path);
             assert_eq!(queue.drops.by_color.iter().sum::<u64>(), stats.dropped.packets, "{}", queue.path);
         }
-        for (site, (backlog, waited)) in waits(&results) {
+        for (site, (backlog, waited)) in waits(&results, &queues_of(text)) {
             assert_eq!(backlog, waited, "{}", results.sites[site.0 as usize]);
         }
     });
