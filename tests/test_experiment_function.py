@@ -55,8 +55,8 @@ def late(tables, share=0.5, *, more=1):
 FLOWS = pl.DataFrame({"name": ["b", "a"], "goodput_bit_s": [1.0, 3.0], "start_s": [0.0, 1.0]})
 
 
-def given(text: str, source: str = SOURCE, unit: str | None = None) -> Response:
-    return Response.parse("x", text, unit, source)
+def given(text: str, source: str = SOURCE, unit: str | None = None, name: str = "x") -> Response:
+    return Response.parse(name, text, unit, source)
 
 
 def test_it_gives_a_value_or_one_for_each_group() -> None:
@@ -175,7 +175,7 @@ def test_it_is_given_the_traces_that_it_asks_for(tmp_path: Path) -> None:
 
 def test_a_changed_function_is_measured_anew_and_both_texts_are_kept(tmp_path: Path) -> None:
     store = tmp_path / "store"
-    first = campaign(responses=[given("my.py:mean"), given("my.py:each by name")])
+    first = campaign(responses=[given("my.py:mean"), given("my.py:each by name", name="y")])
     assert ran(store, first).made == 9
     assert (store / "my.py").read_text() == SOURCE
     wanted = campaign(responses=[Response.parse("x", "mean(flows.goodput_bit_s)")])

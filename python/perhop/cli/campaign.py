@@ -248,7 +248,7 @@ def make(campaign: Campaign, folder: Path, jobs: int | None, executor: str | Non
             outcome = run_campaign(campaign, folder, workers, progress=progress.update, runs=runs)
     store = Store.open(folder)
     ended = store.runs()
-    warnings = [*words.alike(store), *words.warm_up(store, ended)]
+    warnings = [*words.alike(store.scalars()), *words.warm_up(store, ended)]
     note(*words.changes(campaign, outcome), *(f"warning: {text}" for text in warnings))
     return Made(store, outcome, write(store), store.failures(ended), warnings)
 

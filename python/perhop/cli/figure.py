@@ -115,7 +115,7 @@ def _curve(store: Store, over: str | None, response: str | None) -> Figure:
 
     if response is not None:
         comparing.known(store, [response])
-    varied = [factor.name for factor in store.campaign.design.factors if len(factor.levels) > 1]
+    varied = _varied(store)
     if over is None and len(varied) > 1:
         fixed = " ".join(f"--where {name}=LEVEL" for name in varied)
         hint = f"add --over FACTOR, and the others are lines; or fix all but one of {fixed}"
@@ -129,6 +129,11 @@ def _curve(store: Store, over: str | None, response: str | None) -> Figure:
         rest = " and ".join(f"--where {name}=LEVEL" for name in varied if name != over)
         fewer = f"keep fewer of the others: {rest}" if rest and over in varied else ""
         raise UsageError(f"--over {over}: {error}", fewer) from None
+
+
+def _varied(store: Store) -> list[str]:
+    """Return the factors that have levels to compare."""
+    return [factor.name for factor in store.campaign.design.factors if len(factor.levels) > 1]
 
 
 _INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "": 1.0}
@@ -200,7 +205,7 @@ def _of_store(store: Store) -> list[tuple[str, str, str]]:
         (one.name, one.name.removeprefix(_FIRST) if one.name.startswith(_FIRST) else "", one.title)
         for one in own
     ]
-    varied = [factor.name for factor in store.campaign.design.factors if len(factor.levels) > 1]
+    varied = _varied(store)
     if own and len(varied) > 1 and not any(name.endswith("-curve") for name, _, _ in rows):
         over = " or ".join(f"--over {shlex.quote(name)}" for name in varied)
         rows.insert(0, ("curve", "", f"The response over a factor, the others as lines: {over}"))

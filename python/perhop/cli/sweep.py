@@ -70,17 +70,12 @@ def _campaign(
     from perhop.experiment.definition import Campaign
     from perhop.experiment.design import Design
     from perhop.experiment.design_check import EVERYWHERE
-    from perhop.experiment.fault import DesignError, Fault
+    from perhop.experiment.fault import DesignError
     from perhop.experiment.response import Response
     from perhop.experiment.vocabulary import words_of_design
 
     design = Design.full(factors, replications=replications)
     responses = tuple(Response.parse(*_named(text)) for text in dict.fromkeys(measures))
-    names = [response.name for response in responses]
-    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
-    if twice is not None:
-        rule = f"a second response is called `{twice}`"
-        raise DesignError([Fault(("response",), rule, "call one of the two otherwise")])
     known = words_of_design(scenario, design)
     for response in responses:
         response.check(known, design.factors)

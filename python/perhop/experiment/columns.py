@@ -26,7 +26,7 @@ SOURCES = ("blocks", "error", "error between runs", "error within runs", "total"
 
 
 def faulty_columns(factors: Sequence[str], responses: Sequence[Response]) -> list[Fault]:
-    """Find responses that are called as a factor, and groups as another column of the table they are in.
+    """Find responses that are called as another or as a factor, and groups as another column of their table.
 
     Parameters
     ----------
@@ -34,7 +34,11 @@ def faulty_columns(factors: Sequence[str], responses: Sequence[Response]) -> lis
         Those whose expressions could be read.
     """
     faults = []
+    names = [response.name for response in responses]
     for i, response in enumerate(responses):
+        if response.name in names[:i]:
+            rule = f"a second response is called `{response.name}`"
+            faults.append(Fault(("response", i, "name"), rule, "call one of the two otherwise"))
         if response.name in factors:
             rule = f"`{response.name}` is a factor too"
             faults.append(Fault(("response", i, "name"), rule, "call one of the two otherwise"))

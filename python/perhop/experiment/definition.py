@@ -299,9 +299,6 @@ class _Reader:
         """Return the responses, those without a valid expression too: their names are known to others."""
         found: list[Response] = []
         for i, one in enumerate(self.written.get("response", [])):
-            if any(one["name"] == other.name for other in found):
-                rule = f"a second response is called `{one['name']}`"
-                self.faults.append(Fault(("response", i, "name"), rule))
             try:
                 found.append(
                     Response.parse(one["name"], one["measure"], one.get("unit"), folder=self.path.parent)

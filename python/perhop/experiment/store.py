@@ -373,8 +373,9 @@ def check_files(folder: Path, *, mine: bool = False) -> None:
     changed = changed_files(folder, {name: one for name, one in hashes.items() if (folder / name).exists()})
     # unless a campaign has begun meanwhile, which takes the record away first
     if changed and (mine or (file.exists() and ledger.driver(folder) is None)):
-        message = f"{folder / changed[0]} changed since the campaign was run"
-        raise StoreError(message, f"{_WRITTEN_AGAIN}; {RECORD} has its hash")
+        name, error = next(iter(changed.items()))
+        what = "changed since the campaign was run" if error is None else f"cannot be read: {error.strerror}"
+        raise StoreError(f"{folder / name} {what}", f"{_WRITTEN_AGAIN}; {RECORD} has its hash")
 
 
 class _Hashes(msgspec.Struct):

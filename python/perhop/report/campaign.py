@@ -66,7 +66,8 @@ def render(store: Store, claims: str = "", judged: Sequence[JudgedClaim] = ()) -
     sections = [_section(one, place, store.folder, view) for place, one in enumerate(analyses)]
     answered = recommended(store) if store.only is None else None
     lead = next((part["curve"] for part in sections if part["curve"] is not None), None)
-    if answered and (scores := effects.scores(store)) is not None:
+    found = answered[0] if answered else None
+    if found is not None and (scores := effects.scores(found)) is not None:
         lead = scores.draw(store.folder)
     return page.render(
         "campaign.html.j2",
@@ -86,9 +87,9 @@ def render(store: Store, claims: str = "", judged: Sequence[JudgedClaim] = ()) -
             "failed": store.failures(runs)[:_SHOWN],
             "without": without_values(scalars, [one.name for one in campaign.responses], runs),
             "unsettled": warm_up(store, runs),
-            "alike": alike(store),
+            "alike": alike(scalars),
             "stopped": described(campaign.stop, store.stopped) if campaign.stop and store.stopped else "",
-            "next": [*_taken(store, answered), *_next([] if answered else analyses, runs, where, seen)],
+            "next": [*_taken(store, found), *_next([] if answered else analyses, runs, where, seen)],
             "factors": campaign.design.factors,
             "levels": [_levels(factor) for factor in campaign.design.factors],
             "responses": campaign.responses,
@@ -177,11 +178,11 @@ def _tables(one: Analysis, command: str) -> Iterator[Table]:
         yield replace(table, title="Which levels differ", text=text, command=f"{command} --pairs")
 
 
-def _taken(store: Store, answered: tuple[Answer | None, list[str]] | None) -> list[dict[str, str]]:
+def _taken(store: Store, found: Answer | None) -> list[dict[str, str]]:
     """Return the step that follows a recommendation: a run of the candidate taken."""
-    if answered is None or answered[0] is None:
+    if found is None:
         return []
-    return [{"text": "Run the scenario so:", "command": commands(store, answered[0])["try it"]}]
+    return [{"text": "Run the scenario so:", "command": commands(store, found)["try it"]}]
 
 
 def _next(analyses: list[Analysis], runs: pl.DataFrame, where: str, seen: str) -> list[dict[str, str]]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from perhop.experiment.analysis import Analysis
     from perhop.experiment.store import Store
+    from perhop.recommend.answer import Answer
 
 _MOST_LEVELS = 12
 """Factors with more levels than this are left to the tables, but for a curve."""
@@ -304,7 +305,8 @@ def curve_of(store: Store, factor: str, response: str | None) -> Figure:
 
 def of_store(store: Store) -> list[Figure]:
     """Return the figures of a store, in the order of its page."""
-    raced = scores(store)
+    answered = None if store.only is not None else described(store)
+    raced = scores(answered[0]) if answered and answered[0] else None
     found: list[Figure] = [] if raced is None else [raced]
     for place, one in enumerate(analyze(store.scalars(), asked_of(store.campaign)), 1):
         lead = curve(one, f"response-{place}-curve")
@@ -313,12 +315,8 @@ def of_store(store: Store) -> list[Figure]:
     return found
 
 
-def scores(store: Store) -> Figure | None:
-    """Return the scores that decided a recommendation, over that of a first candidate; None of others."""
-    answered = None if store.only is not None else described(store)
-    found = None if answered is None else answered[0]
-    if found is None:
-        return None
+def scores(found: Answer) -> Figure | None:
+    """Return the scores that decided a recommendation, over its first candidate; None of fewer than two."""
     known = {name: one for name, one in found.scores.items() if math.isfinite(one.percent)}
     best = sorted(known, key=lambda name: -known[name].percent)[:_MOST_CANDIDATES]
     shown = [name for name in found.scores if name in best]

@@ -251,10 +251,8 @@ def _refuse_changed(folder: Path, record: Record, names: Sequence[str], again: s
     if missing:
         raise DamagedRunError(f"{folder / missing[0]} cannot be read: there is no such file", again)
     changed = changed_files(folder, recorded)
-    for name in changed:
-        try:
-            (folder / name).open("rb").close()
-        except OSError as error:
+    for name, error in changed.items():
+        if error is not None:
             raise DamagedRunError(f"{folder / name} cannot be read: {error.strerror}", again) from error
     if changed:
         message = f"{folder}: {', '.join(changed)} changed since the run was recorded"

@@ -60,16 +60,16 @@ def file_hash(file: Path) -> str:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
 
-def changed_files(folder: Path, hashes: dict[str, str]) -> list[str]:
-    """Return the files of a folder that have not these hashes or cannot be read."""
-
-    def has(name: str, recorded: str) -> bool:
+def changed_files(folder: Path, hashes: dict[str, str]) -> dict[str, OSError | None]:
+    """Return the files of a folder that have not these hashes; an error of those that cannot be read."""
+    found = dict[str, OSError | None]()
+    for name, recorded in hashes.items():
         try:
-            return file_hash(folder / name) == recorded
-        except OSError:
-            return False
-
-    return [name for name, recorded in hashes.items() if not has(name, recorded)]
+            if file_hash(folder / name) != recorded:
+                found[name] = None
+        except OSError as error:
+            found[name] = error
+    return found
 
 
 def sealed(document: Any) -> bytes:

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 _LARGE = 5.0
 """Shares of the variation from this many percent on are named."""
 
-_NONE = Scale(1.0, "")
 _FOUND = (
     "*: larger than chance explains. p of all tests is adjusted for every test of this page (Benjamini and "
     "Hochberg): of the effects below 0.05, 5 % are expected to be false."
@@ -320,7 +319,7 @@ def tables(one: Analysis, page: bool = False) -> Iterator[Table]:
         effects = [
             (
                 *(effect_name(row["term"]), row["level"].replace(":", ", ")),
-                *(_number(row["effect"], "+.4g", unit), between(row["low"], row["high"], unit)),
+                *(_measured(row["effect"], unit, "+"), between(row["low"], row["high"], unit)),
             )
             for row in one.effects.table.to_dicts()
         ]
@@ -328,22 +327,24 @@ def tables(one: Analysis, page: bool = False) -> Iterator[Table]:
     means = [
         (
             *(row[name] for name in one.factors),
-            *(_number(row["mean"], of=unit), between(row["low"], row["high"], unit), row["n"]),
+            *(_measured(row["mean"], unit), between(row["low"], row["high"], unit), row["n"]),
         )
         for row in one.means.to_dicts()
     ]
     yield table(f"Means{unit.in_unit}", (*one.factors, "mean", interval, "values"), means, 12)
 
 
-def _number(value: float | None, form: str = ".4g", of: Scale = _NONE) -> str | None:
-    if value is None or not math.isfinite(value):
-        return None
-    return format(value / of.factor, form) if of is _NONE else digits(value / of.factor, 4, form[:-3])
+def _number(value: float | None, form: str = ".4g") -> str | None:
+    return format(value, form) if value is not None and math.isfinite(value) else None
+
+
+def _measured(value: float | None, unit: Scale, sign: str = "") -> str | None:
+    return digits(value / unit.factor, 4, sign) if value is not None and math.isfinite(value) else None
 
 
 def between(low: float | None, high: float | None, unit: Scale) -> str | None:
     """Return the ends of an interval as text; None without one."""
-    ends = [_number(low, of=unit), _number(high, of=unit)]
+    ends = [_measured(low, unit), _measured(high, unit)]
     return None if None in ends else " to ".join(map(str, ends))
 
 
@@ -352,7 +353,7 @@ def differences(table: pl.DataFrame, unit: Scale, level: float) -> Table:
     title = f"Second less first{unit.in_unit}; all intervals hold together"
     rows = [
         (
-            *(row["first"], row["second"], _number(row["difference"], "+.4g", unit)),
+            *(row["first"], row["second"], _measured(row["difference"], unit, "+")),
             *(between(row["low"], row["high"], unit), _number(row["p"], ".2g")),
             "*" if row["low"] > 0 or row["high"] < 0 else "",
         )

@@ -129,9 +129,9 @@ def warm_up(store: Store, runs: pl.DataFrame | None = None) -> list[str]:
     ]
 
 
-def alike(store: Store) -> list[str]:
-    """Return a sentence where all replications of each treatment gave the same values."""
-    values = store.scalars().drop_nulls("value")
+def alike(scalars: pl.DataFrame) -> list[str]:
+    """Return a sentence where all replications of each treatment gave the same of `Store.scalars`."""
+    values = scalars.drop_nulls("value")
     by = [name for name in values.columns if name not in ("key", "replication", "value")]
     each = values.group_by(by).agg(pl.col("replication").n_unique(), pl.col("value").n_unique())
     if each.is_empty() or each["value"].max() != 1 or each["replication"].max() == 1:
