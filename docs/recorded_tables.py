@@ -131,7 +131,7 @@ def arms(what: str) -> Rows:
             f"{row['id']}: {_quantity(row)}",
             _text(row["published"]),
             "",
-            *(_text(row[arm]["mean"]) for arm in names),
+            *(_text(row[arm]["mean"]) if row[arm] else "–" for arm in names),
         )
         for row in found["rows"]
         if row["quantity"] in quantities.split(",") and row["published"] is not None
