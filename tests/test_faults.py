@@ -200,6 +200,13 @@ def test_some_faults(name: str, disk: Faults, base: Path, tmp_path: Path) -> Non
             bench.hold(kind, at)
 
 
+def test_a_leftover_that_cannot_be_removed_is_no_part_of_a_run(disk: Faults, base: Path, tmp_path: Path) -> None:
+    bench = Bench(CASES["run"], disk, base, tmp_path)
+    first = bench.operations.index("unlink") + 1
+    assert bench.hold("eio", first).code == 0
+    assert list((tmp_path / "w" / "r").glob(".partial-*"))
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", NAMES)

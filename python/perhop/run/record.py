@@ -386,7 +386,7 @@ def write(
         traces.add(kind, table)
     files |= traces.hashes
     for path in sorted(folder.iterdir()):  # captures, and what iperf3 said
-        if path.is_file() and path.name not in (*files, *texts):
+        if path.is_file() and not path.name.startswith(".partial-") and path.name not in (*files, *texts):
             files[path.name] = file_hash(path)
     record = Record(
         format=FORMAT,
