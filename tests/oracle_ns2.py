@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from types import ModuleType
 from typing import Any, NamedTuple
 
 import polars as pl
@@ -27,17 +24,6 @@ STAMP_S = 1e-5
 #: The finest tick of which three decimals tell the number of quarters.
 FINEST_KNOWN_TICK_S = 0.01
 HALF_A_DECIMAL_S = 0.0005
-
-
-def script(name: str) -> ModuleType:
-    """Load a script of the folder, which is no package."""
-    spec = importlib.util.spec_from_file_location(f"ns2_{name}", FOLDER / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
 
 
 class Event(NamedTuple):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from scripts import script
 
 TOP = Path(__file__).resolve().parents[1]
 CLAUSES = """title = "RFC 1: Waiting"
@@ -42,13 +42,7 @@ Run = Callable[..., tuple[int, str]]
 
 @pytest.fixture(scope="module")
 def check() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("specs_check", TOP / "specs" / "check.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    return module
+    return script(TOP / "specs" / "check.py")
 
 
 @pytest.fixture

@@ -200,7 +200,9 @@ def test_some_faults(name: str, disk: Faults, base: Path, tmp_path: Path) -> Non
             bench.hold(kind, at)
 
 
-def test_a_leftover_that_cannot_be_removed_is_no_part_of_a_run(disk: Faults, base: Path, tmp_path: Path) -> None:
+def test_a_leftover_that_cannot_be_removed_is_no_part_of_a_run(
+    disk: Faults, base: Path, tmp_path: Path
+) -> None:
     bench = Bench(CASES["run"], disk, base, tmp_path)
     first = bench.operations.index("unlink") + 1
     assert bench.hold("eio", first).code == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 import tomllib
@@ -12,6 +11,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from scripts import script
+
 TOP = Path(__file__).parents[1]
 GALLERY = TOP / "docs" / "gallery"
 TABLE = tomllib.loads((GALLERY / "gallery.toml").read_text())
@@ -20,12 +21,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 @pytest.fixture(scope="module")
 def make() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("make", GALLERY / "make.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script(GALLERY / "make.py")
 
 
 def test_the_page_is_that_of_the_table() -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import shutil
-import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -14,6 +12,7 @@ import pytest
 import oracle_ns2 as oracle
 from perhop import Scenario
 from perhop.import_ns2 import imported
+from scripts import script
 
 ORACLES = Path(__file__).parents[1] / "oracles"
 FOLDER = ORACLES / "ns2-2.35-import"
@@ -21,7 +20,7 @@ SEEDS = 8
 #: Half of a 99 % interval by that of 95 %, for means of sixteen runs and of eight.
 WIDER = 1.45
 
-scenarios = oracle.script("scenarios")
+scenarios = script(oracle.FOLDER / "scenarios.py")
 
 TRANSFER = """\
 set ns [new Simulator]
@@ -56,14 +55,8 @@ Agent/TCP set useHeaders_ false"""
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("ns2_import_run", FOLDER / "run.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, spec.name, module)
-    spec.loader.exec_module(module)
-    return module
+def run() -> ModuleType:
+    return script(FOLDER / "run.py")
 
 
 @pytest.mark.parametrize(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import json
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from scripts import script
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 
@@ -16,14 +17,7 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 @pytest.fixture(scope="module")
 def laws() -> ModuleType:
     """Give the script that makes the sweep, as a module."""
-    spec = importlib.util.spec_from_file_location("laws", DOCS / "laws.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    # dataclasses look their module up
-    sys.modules["laws"] = module
-    spec.loader.exec_module(module)
-    return module
+    return script(DOCS / "laws.py")
 
 
 def test_reno_and_sack_follow_mathis_and_pftk_where_losses_are_rare(laws: ModuleType) -> None:

@@ -16,9 +16,10 @@ import pytest
 import oracle_ns2 as oracle
 from conftest import Cli
 from perhop import Scenario
+from scripts import script
 
-generate = oracle.script("generate")
-scenarios = oracle.script("scenarios")
+generate = script(oracle.FOLDER / "generate.py")
+scenarios = script(oracle.FOLDER / "scenarios.py")
 
 # Those without a file of their own that go through the command line too: one in eight.
 OTHERS = [name for name in oracle.NAMES if name not in scenarios.WRITTEN]

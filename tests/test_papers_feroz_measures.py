@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from importlib.util import module_from_spec, spec_from_file_location
 from typing import Any
 
 import numpy as np
@@ -16,21 +15,13 @@ from perhop import Scenario
 from perhop.experiment.definition import Campaign
 from perhop.papers.folder import own_folder
 from perhop.run.run import Result
+from scripts import script
 
 FOLDER = own_folder("feroz")
 
 
-def measures() -> Any:
-    """Give the functions that campaigns of the study measure by."""
-    spec = spec_from_file_location("feroz_measures", FOLDER / "measures.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-MEASURES = measures()
+MEASURES: Any = script(FOLDER / "measures.py")
+"""The functions that campaigns of the study measure by."""
 
 
 def values(file: str, result: Result, seconds: float = 100.0) -> dict[str, float | None]:

@@ -8,7 +8,6 @@ import random
 import shlex
 from dataclasses import replace
 from functools import lru_cache
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -31,6 +30,7 @@ from perhop.papers.reproduce import run_plan
 from perhop.papers.study import Study
 from perhop.run.folder import always, write_file
 from perhop.run.run import run as run_one
+from scripts import script
 
 ROOT = Path(__file__).parents[1]
 RECORDED = [key for key in PAPERS if (own_folder(key) / recorded.FOLDER / recorded.RESULTS).is_file()]
@@ -41,12 +41,7 @@ SEED = int(os.environ.get("RECORDED_SEED", random.randrange(10**6)))
 @lru_cache
 def tables() -> ModuleType:
     """Load what makes the tables of pages."""
-    spec = spec_from_file_location("recorded_tables", ROOT / "docs" / "recorded_tables.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script(ROOT / "docs" / "recorded_tables.py")
 
 
 def read(plan: Plan) -> Record:

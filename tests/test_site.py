@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import shutil
 import subprocess
@@ -11,6 +10,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
+
+from scripts import script
 
 TOP = Path(__file__).parents[1]
 BUILD = TOP / "docs" / "site" / "build.py"
@@ -22,12 +23,7 @@ FETCHED = re.compile(
 
 @pytest.fixture(scope="module")
 def build() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("build", BUILD)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return script(BUILD)
 
 
 def test_the_table_of_contents_is_that_of_the_summary(build: ModuleType, tmp_path: Path) -> None:

@@ -23,7 +23,15 @@ COLUMNS = {
     "fairness": ("fairness", 1),
 }
 """Each response: its heading, and what its values are multiplied by."""
-QUEUES = {"fifo": "FIFO", "codel": "CoDel"}
+QUEUES = {
+    "fifo": "FIFO",
+    "codel": "CoDel",
+    "cobalt": "COBALT",
+    "pie": "PIE",
+    "fq-codel": "FQ-CoDel",
+    "dualpi2": "DualPI2",
+    "cake": "CAKE",
+}
 SENDERS = {
     "simulator-cubic": "simulator, CUBIC",
     "kernel-cubic": "kernel, CUBIC",

@@ -89,7 +89,10 @@ class Faults:
 
 
 def lose(root: Path, done: list[str]) -> None:
-    """Take from files what was written and not synchronised before a crash."""
+    """Take from files what was written and not synchronised before a crash.
+
+    What a file had before the command is kept: it is written over in place.
+    """
     kept, dirty = dict[int, int](), set[int]()
     for line in done:
         _, what, inode, size, _ = line.split(" ", 4)
@@ -97,6 +100,7 @@ def lose(root: Path, done: list[str]) -> None:
         if what in ("write", "truncate", "allocate"):
             if int(size) == 0 and what == "write":
                 kept[file] = 0  # new, or an inode that is used again
+            kept.setdefault(file, int(size))
             dirty.add(file)
         elif what == "sync":
             kept[file] = int(size)
@@ -104,8 +108,8 @@ def lose(root: Path, done: list[str]) -> None:
     for path in root.rglob("*"):
         if path.is_file() and not path.is_symlink():
             found = path.stat()
-            if found.st_ino in dirty and found.st_size > kept.get(found.st_ino, 0):
-                os.truncate(path, kept.get(found.st_ino, 0))
+            if found.st_ino in dirty and found.st_size > kept[found.st_ino]:
+                os.truncate(path, kept[found.st_ino])
 
 
 @contextmanager
