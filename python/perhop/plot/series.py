@@ -282,9 +282,14 @@ def _panels(rows: pl.DataFrame, paths: list[str]) -> list[list[str]]:
 def _lines(axes: Axes, rows: pl.DataFrame, quantity: Quantity, inside: list[str], paths: list[str]) -> None:
     for place, path in enumerate(inside):
         one = rows.filter(pl.col("path") == path)
+        time, values = one["time_s"].to_numpy(), one["value"].to_numpy() * quantity.scale
+        if quantity.per_interval and len(time) > 1:
+            # the first interval has a beginning too
+            time = np.insert(time, 0, max(0.0, 2 * time[0] - time[1]))
+            values = np.insert(values, 0, values[0])
         axes.plot(
-            one["time_s"].to_numpy(),
-            one["value"].to_numpy() * quantity.scale,
+            time,
+            values,
             label=path.removeprefix(quantity.prefix),
             color=style.COLORS[paths.index(path) % len(style.COLORS)],
             linestyle=style.DASHES[place % len(style.DASHES)],
