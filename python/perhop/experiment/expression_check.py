@@ -155,15 +155,15 @@ def _suggest(wrong: str, known: Sequence[str]) -> str | None:
 def unit(one: Expression, levels: Mapping[str, str] = MappingProxyType({}), table: str = "") -> str | None:
     """Return the unit of an expression, None where its columns do not give one.
 
+    A number that scales may turn bytes into megabytes: what is multiplied by one, or divided by one, has no
+    unit that is known. Sums have the unit of their parts where these are of one unit.
+
     Parameters
     ----------
     levels
         Units of levels, by factor.
     table
         Of the columns, where the expression is that of a row.
-
-    A number that scales may turn bytes into megabytes: what is multiplied by one, or divided by one, has no
-    unit that is known. Sums have the unit of their parts where these are of one unit.
     """
     if isinstance(one, Number):
         return "1"

@@ -209,15 +209,15 @@ class Response:
     ) -> dict[Group, float | None]:
         """Measure a run.
 
+        Nulls are left out. The count and the sum of nothing are 0; any other statistic of nothing is None,
+        and so are a division by zero and all that is computed from None.
+
         Parameters
         ----------
         result
             A run, or tables alone: they have no columns that are known from a scenario.
         meaning
             Of the run's scenario, for who has it already.
-
-        Nulls are left out. The count and the sum of nothing are 0; any other statistic of nothing is None,
-        and so are a division by zero and all that is computed from None.
 
         Returns
         -------

@@ -66,7 +66,7 @@ def serve(given: Sequence[Path], own: socket.socket, announce: Callable[[str], N
         Folders, stores, runs and scenario files.
     own
         The socket; see `listen`.
-    tell
+    announce
         Is called with the address that opens the server, once.
     """
     port = own.getsockname()[1]
