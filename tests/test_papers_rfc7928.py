@@ -18,6 +18,7 @@ from perhop.papers.plan import plan_of
 PACK = own_folder("rfc7928")
 
 
+@pytest.mark.long
 def test_the_quick_reproduction_is_the_one_on_record(cli: Cli) -> None:
     expected = json.loads((PACK / "expected" / "quick.json").read_text())
     done = cli("reproduce", "rfc7928", "--quick", "--json", "-j", "2")
