@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from perhop.import_ns2 import lists
 from perhop.import_ns2.interpreter import MOST_CHARACTERS, MOST_COMMANDS, LeftOut, Procedure, Return, TooLong
 from perhop.import_ns2.quantities import whole
-from perhop.import_ns2.remarks import Refused
+from perhop.import_ns2.remarks import Refused, need
 
 if TYPE_CHECKING:
     from perhop.import_ns2.interpreter import Builtin, Interpreter
@@ -37,7 +37,7 @@ def _set(interpreter: Interpreter, command: Command) -> str:
     given = interpreter.arguments(command)
     if len(given) == 1:
         return interpreter.variable(given[0])
-    _need(len(given) == 2, "set NAME VALUE")
+    need(len(given) == 2, "set NAME VALUE")
     if given[0] in ("argv", "argc", "argv0"):
         raise Refused(f"`{given[0]}` comes from the command line: write the value into the script")
     interpreter.assign(given[0], given[1])
@@ -53,7 +53,7 @@ def _expr(interpreter: Interpreter, command: Command) -> str:
 
 def _incr(interpreter: Interpreter, command: Command) -> str:
     given = interpreter.arguments(command)
-    _need(len(given) in (1, 2), "incr NAME AMOUNT")
+    need(len(given) in (1, 2), "incr NAME AMOUNT")
     try:
         old = interpreter.variable(given[0])
     except Refused:
@@ -67,7 +67,7 @@ def _incr(interpreter: Interpreter, command: Command) -> str:
 
 
 def _for(interpreter: Interpreter, command: Command) -> str:
-    _need(len(command.words) == 5, "for {START} {CONDITION} {NEXT} {BODY}")
+    need(len(command.words) == 5, "for {START} {CONDITION} {NEXT} {BODY}")
     _, start, condition, following, body = command.words
     interpreter.body(start)
     while interpreter.true(condition):
@@ -79,11 +79,11 @@ def _for(interpreter: Interpreter, command: Command) -> str:
 
 def _foreach(interpreter: Interpreter, command: Command) -> str:
     words = command.words
-    _need(len(words) >= 4 and len(words) % 2 == 0, "foreach NAMES LIST {BODY}")
+    need(len(words) >= 4 and len(words) % 2 == 0, "foreach NAMES LIST {BODY}")
     lists_of = []
     for first, second in zip(words[1:-1:2], words[2:-1:2], strict=True):
         several = interpreter.elements(first)
-        _need(bool(several), "foreach NAMES LIST {BODY}")
+        need(bool(several), "foreach NAMES LIST {BODY}")
         lists_of.append((several, interpreter.elements(second)))
     turns = max(-(-len(values) // len(names)) for names, values in lists_of)
     for turn in range(turns):
@@ -109,7 +109,7 @@ def _if(interpreter: Interpreter, command: Command) -> str:
         taken = interpreter.true(words.pop(0))
         if words and words[0].plain == "then":
             words.pop(0)
-        _need(bool(words), "if {CONDITION} {BODY} else {BODY}")
+        need(bool(words), "if {CONDITION} {BODY} else {BODY}")
         body = words.pop(0)
         if taken:
             return interpreter.body(body)
@@ -121,16 +121,16 @@ def _if(interpreter: Interpreter, command: Command) -> str:
             continue
         if following == "else":
             words.pop(0)
-        _need(len(words) == 1, "if {CONDITION} {BODY} else {BODY}")
+        need(len(words) == 1, "if {CONDITION} {BODY} else {BODY}")
         return interpreter.body(words[0])
     raise Refused("written as `if {CONDITION} {BODY} else {BODY}`")
 
 
 def _proc(interpreter: Interpreter, command: Command) -> str:
-    _need(len(command.words) == 4, "proc NAME {ARGUMENTS} {BODY}")
+    need(len(command.words) == 4, "proc NAME {ARGUMENTS} {BODY}")
     name, parameters, body = interpreter.arguments(command)
     split = tuple(tuple(lists.split(one)) for one in lists.split(parameters))
-    _need(all(1 <= len(one) <= 2 for one in split), "proc NAME {ARGUMENTS} {BODY}")
+    need(all(1 <= len(one) <= 2 for one in split), "proc NAME {ARGUMENTS} {BODY}")
     interpreter.procedures[name] = Procedure(name, split, body, command.words[3].line)
     return ""
 
@@ -142,7 +142,7 @@ def _global(interpreter: Interpreter, command: Command) -> str:
 
 
 def _return(interpreter: Interpreter, command: Command) -> str:
-    _need(len(command.words) <= 2 and bool(interpreter.frames), "return VALUE")
+    need(len(command.words) <= 2 and bool(interpreter.frames), "return VALUE")
     raise Return("".join(interpreter.arguments(command)))
 
 
@@ -152,53 +152,50 @@ def _list(interpreter: Interpreter, command: Command) -> str:
 
 def _lindex(interpreter: Interpreter, command: Command) -> str:
     given = interpreter.arguments(command)
-    _need(len(given) == 2, "lindex LIST PLACE")
+    need(len(given) == 2, "lindex LIST PLACE")
     elements = interpreter.split(given[0])
     at = len(elements) - 1 if given[1] == "end" else whole(given[1], "the place")
     return elements[at] if 0 <= at < len(elements) else ""
 
 
 def _llength(interpreter: Interpreter, command: Command) -> str:
-    _need(len(command.words) == 2, "llength LIST")
+    need(len(command.words) == 2, "llength LIST")
     return str(len(interpreter.elements(command.words[1])))
 
 
 def _lappend(interpreter: Interpreter, command: Command) -> str:
-    given = interpreter.arguments(command)
-    _need(bool(given), "lappend NAME VALUES")
-    known = given[0] in interpreter.scope(given[0])
-    old = interpreter.split(interpreter.variable(given[0])) if known else []
-    found = lists.join([*old, *given[1:]])
-    if len(found) > MOST_CHARACTERS:
-        raise Refused(f"a value of more than {MOST_CHARACTERS} characters")
-    interpreter.assign(given[0], found)
-    return found
+    name, old, more = _added_to(interpreter, command, "lappend NAME VALUES")
+    return _assigned(interpreter, name, lists.join([*interpreter.split(old), *more]))
 
 
 def _append(interpreter: Interpreter, command: Command) -> str:
+    name, old, more = _added_to(interpreter, command, "append NAME VALUES")
+    return _assigned(interpreter, name, "".join([old, *more]))
+
+
+def _added_to(interpreter: Interpreter, command: Command, form: str) -> tuple[str, str, list[str]]:
+    """Return a variable's name, its value, empty where it has none, and what is added."""
     given = interpreter.arguments(command)
-    _need(bool(given), "append NAME VALUES")
-    known = given[0] in interpreter.scope(given[0])
-    found = "".join([interpreter.variable(given[0]) if known else "", *given[1:]])
-    if len(found) > MOST_CHARACTERS:
+    need(bool(given), form)
+    name, *more = given
+    return name, interpreter.variable(name) if name in interpreter.scope(name) else "", more
+
+
+def _assigned(interpreter: Interpreter, name: str, value: str) -> str:
+    if len(value) > MOST_CHARACTERS:
         raise Refused(f"a value of more than {MOST_CHARACTERS} characters")
-    interpreter.assign(given[0], found)
-    return found
+    interpreter.assign(name, value)
+    return value
 
 
 def _array(interpreter: Interpreter, command: Command) -> str:
     given = interpreter.arguments(command)
-    _need(len(given) == 3 and given[0] == "set", "array set NAME LIST")
+    need(len(given) == 3 and given[0] == "set", "array set NAME LIST")
     pairs = lists.split(given[2])
-    _need(len(pairs) % 2 == 0, "array set NAME LIST")
+    need(len(pairs) % 2 == 0, "array set NAME LIST")
     for key, value in zip(pairs[::2], pairs[1::2], strict=True):
         interpreter.assign(f"{given[1]}({key})", value)
     return ""
-
-
-def _need(holds: bool, form: str) -> None:
-    if not holds:
-        raise Refused(f"it is taken in the form `{form}`")
 
 
 def _leaves_out(why: str) -> Builtin:

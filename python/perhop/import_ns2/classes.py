@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from perhop.import_ns2.defaults import NS2, WITHOUT_EFFECT, Setting, chain, check
 from perhop.import_ns2.interpreter import LeftOut
 from perhop.import_ns2.queues import DsRed, Queue
-from perhop.import_ns2.remarks import Refused, shown
+from perhop.import_ns2.remarks import Refused, need, shown
 from perhop.import_ns2.simulator import Network, Simulator
 from perhop.import_ns2.things import Agent, Application, Random, Thing, fresh
 
@@ -52,8 +52,7 @@ class Classes:
     def new(self, interpreter: Interpreter, command: Command) -> str:
         """Take ``new CLASS``."""
         given = interpreter.arguments(command)
-        if len(given) != 1:
-            raise Refused("it is taken in the form `new CLASS`")
+        need(len(given) == 1, "new CLASS")
         kind, text = given[0], shown(command.text)
         made: Thing
         if kind == "Simulator":
@@ -80,8 +79,7 @@ class ClassObject:
     def call(self, interpreter: Interpreter, command: Command) -> str:
         """Take ``CLASS set NAME VALUE``."""
         given = interpreter.arguments(command)
-        if len(given) != 3 or given[0] != "set":
-            raise Refused(f"it is taken in the form `{self.kind} set NAME VALUE`")
+        need(len(given) == 3 and given[0] == "set", f"{self.kind} set NAME VALUE")
         name, value = given[1:]
         if name in WITHOUT_EFFECT:
             raise LeftOut(f"`{name}` changes no packet")

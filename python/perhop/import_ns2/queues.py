@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from perhop.import_ns2.quantities import real, whole
-from perhop.import_ns2.remarks import Refused
+from perhop.import_ns2.remarks import Refused, need
 from perhop.import_ns2.things import Thing
 
 if TYPE_CHECKING:
@@ -91,11 +91,11 @@ class DsRed(Queue):
         return ""
 
     def _mean(self, _interpreter: Interpreter, given: list[str]) -> None:
-        _form(given, 1, "meanPktSize BYTES")
+        need(len(given) == 1, "meanPktSize BYTES")
         self.mean = float(whole(given[0], "the mean packet", least=1))
 
     def _precedences(self, _interpreter: Interpreter, given: list[str]) -> None:
-        _form(given, 1, "setNumPrec NUMBER")
+        need(len(given) == 1, "setNumPrec NUMBER")
         self.precedences = whole(given[0], "the number of precedences", least=1)
         if self.precedences > 3:
             raise Refused("perhop's `gred` has three drop precedences")
@@ -103,8 +103,7 @@ class DsRed(Queue):
     def _mode(self, _interpreter: Interpreter, given: list[str]) -> None:
         if given and given[0] not in MODES:
             raise Refused(f"mode `{given[0]}` is none of {', '.join(MODES)}")
-        if len(given) not in (1, 2):
-            raise Refused("it is taken in the form `setMREDMode MODE QUEUE`")
+        need(len(given) in (1, 2), "setMREDMode MODE QUEUE")
         queues = [whole(given[1], "the queue")] if len(given) == 2 else range(MOST_QUEUES)
         self.modes |= dict.fromkeys(queues, given[0])
 
@@ -116,17 +115,16 @@ class DsRed(Queue):
         self.scheduler = given[0]
 
     def _weigh(self, _interpreter: Interpreter, given: list[str]) -> None:
-        _form(given, 2, "addQueueWeights QUEUE WEIGHT")
+        need(len(given) == 2, "addQueueWeights QUEUE WEIGHT")
         self.weights[whole(given[0], "the queue")] = whole(given[1], "the weight", least=1)
 
     def _entry(self, _interpreter: Interpreter, given: list[str]) -> None:
-        _form(given, 3, "addPHBEntry CODEPOINT QUEUE PRECEDENCE")
+        need(len(given) == 3, "addPHBEntry CODEPOINT QUEUE PRECEDENCE")
         code = code_point(given[0])
         self.marks[code] = whole(given[1], "the queue"), whole(given[2], "the precedence")
 
     def _configure(self, interpreter: Interpreter, given: list[str]) -> None:
-        if len(given) not in (5, 6):
-            raise Refused("it is taken in the form `configQ QUEUE PRECEDENCE MIN MAX PROBABILITY WEIGHT`")
+        need(len(given) in (5, 6), "configQ QUEUE PRECEDENCE MIN MAX PROBABILITY WEIGHT")
         place = whole(given[0], "the queue"), whole(given[1], "the precedence")
         low, high, largest, *weight = (real(one, "the number") for one in given[2:])
         if not (0 <= low <= high <= 1e9):
@@ -135,8 +133,7 @@ class DsRed(Queue):
         self.curves[place] = Curve(int(low), int(high), largest, weight[0] if weight else None, line)
 
     def _policy(self, interpreter: Interpreter, given: list[str]) -> None:
-        if len(given) < 4:
-            raise Refused("it is taken in the form `addPolicyEntry SOURCE DESTINATION POLICER CODEPOINT ...`")
+        need(len(given) >= 4, "addPolicyEntry SOURCE DESTINATION POLICER CODEPOINT ...")
         source, destination, policer, code, *rest = given
         if policer not in POLICERS:
             raise Refused(f"policer `{policer[:40]}` is not taken")
@@ -185,8 +182,3 @@ def code_point(text: str) -> int:
 
 def _host(text: str) -> int | None:
     return None if text == "-1" else whole(text, "the node")
-
-
-def _form(given: list[str], number: int, form: str) -> None:
-    if len(given) != number:
-        raise Refused(f"it is taken in the form `{form}`")

@@ -20,6 +20,12 @@ class LineRefused(Refused):
         self.line = line
 
 
+def need(holds: bool, form: str) -> None:
+    """Refuse a command that is not in the form in which it is taken."""
+    if not holds:
+        raise Refused(f"it is taken in the form `{form}`")
+
+
 class Remark(NamedTuple):
     """A line of the script and the remark on it."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeVar
 from perhop.import_ns2.interpreter import Interpreter, LeftOut
 from perhop.import_ns2.quantities import nanoseconds, rate, whole
 from perhop.import_ns2.queues import Queue
-from perhop.import_ns2.remarks import Refused, shown
+from perhop.import_ns2.remarks import Refused, need, shown
 from perhop.import_ns2.things import Agent, Node, Thing, Unwanted, fresh
 
 if TYPE_CHECKING:
@@ -76,17 +76,8 @@ class Simulator(Thing):
 
     left_out: ClassVar[dict[str, str]] = {
         **dict.fromkeys(("color", "duplex-link-op", "simplex-link-op"), _SEEN),
-        **dict.fromkeys(
-            (
-                "trace-all",
-                "namtrace-all",
-                "namtrace-all-wireless",
-                "trace-queue",
-                "namtrace-queue",
-                "flush-trace",
-            ),
-            _TRACES,
-        ),
+        **dict.fromkeys(("trace-all", "namtrace-all", "namtrace-all-wireless"), _TRACES),
+        **dict.fromkeys(("trace-queue", "namtrace-queue", "flush-trace"), _TRACES),
         "use-scheduler": "it is how ns-2 keeps its events",
     }
 
@@ -120,15 +111,10 @@ class Simulator(Thing):
         return fresh(interpreter, node)
 
     def _duplex(self, interpreter: Interpreter, given: list[str]) -> str:
-        self._join(interpreter, given)
-        self._join(interpreter, [given[1], given[0], *given[2:]])
-        return ""
+        self._simplex(interpreter, given)
+        return self._simplex(interpreter, [given[1], given[0], *given[2:]])
 
     def _simplex(self, interpreter: Interpreter, given: list[str]) -> str:
-        self._join(interpreter, given)
-        return ""
-
-    def _join(self, interpreter: Interpreter, given: list[str]) -> None:
         if len(given) != 5:
             raise Refused("a link is made with two nodes, rate, delay and the kind of its queue")
         ends = _pair(interpreter, given)
@@ -143,6 +129,7 @@ class Simulator(Thing):
         made = Direction(ends, rate(given[2]), nanoseconds(given[3]), queue)
         made.handle = fresh(interpreter, queue)
         self.network.directions[place] = made
+        return ""
 
     def _link(self, interpreter: Interpreter, given: list[str]) -> str:
         return fresh(interpreter, self._direction(interpreter, given))
@@ -155,22 +142,19 @@ class Simulator(Thing):
         return found
 
     def _limit(self, interpreter: Interpreter, given: list[str]) -> str:
-        if len(given) != 3:
-            raise Refused("it is taken in the form `queue-limit FROM TO PACKETS`")
+        need(len(given) == 3, "queue-limit FROM TO PACKETS")
         whole(given[2], "the limit", least=1)
         queue = self._direction(interpreter, given[:2]).queue
         return queue.set(interpreter, ["limit_", given[2]])
 
     def _attach(self, interpreter: Interpreter, given: list[str]) -> str:
-        if len(given) != 2:
-            raise Refused("it is taken in the form `attach-agent NODE AGENT`")
+        need(len(given) == 2, "attach-agent NODE AGENT")
         agent = _thing(interpreter, given[1], Agent, "an agent")
         agent.node = _thing(interpreter, given[0], Node, "a node")
         return ""
 
     def _connect(self, interpreter: Interpreter, given: list[str]) -> str:
-        if len(given) != 2:
-            raise Refused("it is taken in the form `connect SENDER RECEIVER`")
+        need(len(given) == 2, "connect SENDER RECEIVER")
         sender, receiver = (_thing(interpreter, one, Agent, "an agent") for one in given)
         if sender.kind in ("Agent/Null", "Agent/LossMonitor") or sender.kind.startswith("Agent/TCPSink"):
             raise Refused("the agent that sends comes first")
@@ -184,8 +168,7 @@ class Simulator(Thing):
         return ""
 
     def _at(self, interpreter: Interpreter, given: list[str]) -> str:
-        if len(given) != 2:
-            raise Refused("it is taken in the form `at TIME COMMAND`")
+        need(len(given) == 2, "at TIME COMMAND")
         self.network.events.append(Event(given[0], given[1], interpreter.line, self.text))
         return ""
 
