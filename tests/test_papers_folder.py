@@ -212,7 +212,9 @@ def test_claims_may_stand_in_a_folder_below_with_their_campaign(mine: Path) -> N
 
 def test_a_study_may_have_several_campaigns_each_with_its_claims(cli: Cli, mine: Path) -> None:
     second = (mine / "campaign.toml").read_text().replace("[0.2, 0.5, 0.8]", "[0.3, 0.7]")
-    (mine / "other.toml").write_text(second.replace('levels = ["0ms", "40ms"]', 'levels = ["10ms", "20ms"]'))
+    second = second.replace('levels = ["0ms", "40ms"]', 'levels = ["10ms", "20ms"]')
+    rate = '\n[[response]]\nname = "throughput"\nmeasure = "mean(flows.throughput_bit_s) by name"\n'
+    (mine / "other.toml").write_text(second + rate)
     (mine / "of-other.toml").write_text(
         'campaign = "other.toml"\n[[claim]]\nid = "other"\nstatement = "So it is."\nresponse = "goodput"\n'
         'at = { name = "up", delay = "10ms", share = "0.7" }\nless = { share = "0.3" }\nabove = 0\n'
@@ -222,7 +224,9 @@ def test_a_study_may_have_several_campaigns_each_with_its_claims(cli: Cli, mine:
         mine / "study.toml",
         "[[assumption]]",
         '[[figure]]\ntitle = "Elsewhere"\ncampaign = "other.toml"\nresponse = "goodput"\n'
-        'at = { name = "up" }\neach = { delay = "all", share = "all" }\n\n[[assumption]]',
+        'at = { name = "up" }\neach = { delay = "all", share = "all" }\n\n'
+        '[[figure]]\ntitle = "Two responses"\ncampaign = "other.toml"\nat = { name = "up", delay = "10ms" }\n'
+        'each = { response = ["goodput", "throughput"], share = "all" }\n\n[[assumption]]',
     )
     change(
         mine / "readings.toml",
@@ -241,7 +245,9 @@ def test_a_study_may_have_several_campaigns_each_with_its_claims(cli: Cli, mine:
     claims = {claim["id"]: claim for claim in done.json()["claims"]}
     assert claims["other"]["verdict"] == "supported"
     assert [one["id"] for one in claims["other"]["readings"]] == ["seed", "window"]
-    assert "Elsewhere" in Path("out/mine/report.html").read_text()
+    page = Path("out/mine/report.html").read_text()
+    assert "Elsewhere" in page
+    assert "Two responses" in page
     (mine / "of-other.toml").write_text((mine / "claims.toml").read_text())
     refused = cli("check", mine)
     assert "campaign.toml has claims already" in refused.out

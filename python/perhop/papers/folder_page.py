@@ -131,12 +131,14 @@ def figure_of(study: Study, figure: form.Figure, measured: Mapping[str, Measurem
 def _above(
     study: Study, figure: form.Figure, first: str, drawn: Means, measured: Mapping[str, Measurements]
 ) -> str:
-    """Return in a sentence where one of two lines is above the other; nothing of other figures."""
+    """Return in a sentence where one of two lines of a response is above the other; else nothing."""
     if figure.kind != "means" or len(drawn.each) != 2 or len(drawn.levels[0]) != 2:
         return ""
     if figure.less or figure.over or figure.effect:
         return ""
     (name, axis), (one, other), points = drawn.each, drawn.levels[0], drawn.levels[1]
+    if name == "response":
+        return ""
     points = [point for point in points if {(one, point), (other, point)} <= drawn.values.keys()]
     at, each = {**figure.at, name: one}, dict[str, str | list[str]]({axis: points})
     if figure.apart:
