@@ -296,6 +296,8 @@ def test_run_shows_drops_by_colour_where_queues_look_at_colours(cli: Cli, two_wa
         "pie",
         "ack-filter",
         "cake",
+        "port-shaper",
+        "htb",
     ],
 )
 def test_the_examples_of_elements_print_what_their_pages_say(cli: Cli, page: str) -> None:

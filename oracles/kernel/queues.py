@@ -1,6 +1,6 @@
 """Kernel CUBIC and BBR through perhop's queues, the simulator's CUBIC beside them.
 
-perhop campaign run oracles/kernel/queues.toml -o out/kernel-queues -j 2
+perhop campaign run oracles/kernel/queues.toml -o out/kernel-queues -j 3
 cd oracles/kernel
 python queues.py ../../out/kernel-queues > queues.csv
 python queues.py                                 # the table of the README
