@@ -255,3 +255,17 @@ fn udp_alone_is_traffic() {
     let marked = port("EF").replace("name = \"u\"", "name = \"u\"\nmark = \"FE\"");
     assert_snapshot!(lines(load(marked.as_bytes(), "test.toml", &[])), @"12:8 udp.u.mark: `FE` is not a mark (did you mean `EF`?)");
 }
+
+#[test]
+fn names_of_other_tables_and_of_tc_are_hinted_at() {
+    let hint = |old: &str, new: &str| {
+        let found = changed(&[(old, new)]).expect_err("a mistake");
+        found[0].hint.clone().unwrap_or_default()
+    };
+    let queue =
+        |queue: &str| hint(r#"queue = { kind = "fifo", limit = "64kB" }"#, &format!("queue = {{ {queue} }}"));
+    assert_snapshot!(queue(r#"kind = "htb""#), @"`htb` is a kind of `scheduler`");
+    assert_snapshot!(hint(r#""paired-counter""#, r#""cake""#), @"`cake` is a kind of `queue`");
+    assert_snapshot!(queue(r#"kind = "fq_codel""#), @"did you mean `fq`?");
+    assert_snapshot!(hint("name = \"acks\"", "name = \"acks\"\nprio = 1"), @"did you mean `priority`?");
+}

@@ -279,7 +279,7 @@ fn thresholds_are_reached_and_do_not_cross() {
     assert_snapshot!(red("45p"), @"no warning");
     assert_snapshot!(red("44p"), @"93:65 port.r2-r3.class.be.queue.max_th: max_th (45p) is never reached: the queue holds 44p (write a longer `limit` or a smaller `max_th`)");
     // What is counted otherwise is not compared.
-    assert_snapshot!(red("1kB"), @"no warning");
+    assert_snapshot!(red("2kB"), @"no warning");
     assert_snapshot!(one(r#"max_p = 0.1, limit = "30kB""#, r#"max_p = 0.1, limit = "20kB""#), @"88:35 port.r2-r3.class.af.queue.red.max_th: max_th (22kB) is never reached: the queue holds 20kB (write a longer `limit` or a smaller `max_th`)");
     let yellow = |min: &str, max: &str| {
         let old = r#"yellow = { min_th = "22kB", max_th = "45kB""#;
@@ -382,4 +382,74 @@ fn token_levels_that_no_series_has_are_told() {
     assert!(lines(overridden(&asked)).contains(told));
     // who asks for averages alone does not miss them
     assert!(!lines(overridden(&["run.series=[\"averages\"]", asked[1]])).contains(told));
+}
+
+/// What a port from the router to the destinations, of 15 Mbit/s, is warned of.
+fn beside(port: &str, class: &str) -> String {
+    let text = format!(
+        "{BASE}\n[[port]]\nat = \"r\"\nto = \"d[*]\"\n{port}\n[[port.class]]\nname = \"all\"\n{class}\n"
+    );
+    lines(load(text.as_bytes(), "test.toml", &[]))
+}
+
+#[test]
+fn rates_in_place_of_the_links_are_not_above_it() {
+    let cake = |rate: &str| beside("", &format!("queue = {{ kind = \"cake\", rate = \"{rate}\" }}"));
+    assert_snapshot!(cake("15Mbit/s"), @"no warning");
+    assert_snapshot!(cake("16Mbit/s"), @"60:33 port.r-d.class.all.queue.rate: rate (16Mbit/s) is above that of the link `r->d[0]`, 15Mbit/s: nothing is held back, and tins have parts of more than there is (write less, or leave `rate` out)");
+    let docsis = |rate: &str| beside("", &format!("queue = {{ kind = \"docsis-pie\", rate = \"{rate}\" }}"));
+    assert_snapshot!(docsis("15Mbit/s"), @"no warning");
+    assert_snapshot!(docsis("16Mbit/s"), @"60:39 port.r-d.class.all.queue.rate: rate (16Mbit/s) is above that of the link `r->d[0]`, 15Mbit/s: delays are reckoned shorter than they are (write less, or leave `rate` out)");
+    let htb = |rate: &str, shaper: &str| {
+        let port = format!("scheduler = {{ kind = \"htb\", rate = \"{rate}\" }}\n{shaper}");
+        beside(&port, "rate = \"1Mbit/s\"")
+    };
+    let shaper = "shaper = { rate = \"10Mbit/s\" }";
+    assert_snapshot!(htb("15Mbit/s", ""), @"no warning");
+    assert_snapshot!(htb("16Mbit/s", ""), @"57:36 port.r-d.scheduler.rate: rate (16Mbit/s) is above that of the link `r->d[0]`, 15Mbit/s: classes may be promised more than there is (write less, or leave `rate` out)");
+    assert_snapshot!(htb("10Mbit/s", shaper), @"no warning");
+    assert_snapshot!(htb("15Mbit/s", shaper), @"57:36 port.r-d.scheduler.rate: rate (15Mbit/s) is above that of the port's `shaper`, 10Mbit/s: classes may be promised more than there is (write less, or leave `rate` out)");
+}
+
+#[test]
+fn a_queue_in_bytes_holds_a_packet() {
+    let fifo = |limit: &str| beside("", &format!("queue = {{ kind = \"fifo\", limit = \"{limit}\" }}"));
+    assert_snapshot!(fifo("1p"), @"no warning");
+    assert_snapshot!(fifo("1500B"), @"no warning");
+    assert_snapshot!(fifo("1499B"), @r#"60:34 port.r-d.class.all.queue.limit: limit (1499B) is less than a packet of flow `bulk[0]` (1500B): no such packet passes (write at least `limit = "1500B"`)"#);
+    // Nothing but ACKs goes there.
+    let acks = r#"{ kind = "fifo", limit = "100B" }"#;
+    let acks = ("match = [\"pure-ack\"]", &*format!("match = [\"pure-ack\"]\nqueue = {acks}"));
+    assert_snapshot!(lines(changed(&[acks])), @"no warning");
+}
+
+#[test]
+fn settings_of_pie_do_something() {
+    let pie = |settings: &str| format!("{{ kind = \"pie\", limit = \"100p\", {settings} }}");
+    let alone = |settings: &str| beside("", &format!("queue = {}", pie(settings)));
+    assert_snapshot!(alone(r#"active_from = "100p""#), @"no warning");
+    assert_snapshot!(alone(r#"active_from = "101p""#), @"60:55 port.r-d.class.all.queue.active_from: active_from (101p) is never reached: the queue holds 100p (write a longer `limit` or a smaller `active_from`)");
+    assert_snapshot!(alone("ecn = true, mark_ecnth = 0.2"), @"no warning");
+    assert_snapshot!(alone("mark_ecnth = 0.2"), @"60:54 port.r-d.class.all.queue.mark_ecnth: this changes nothing: without `ecn` no packet is marked (write `ecn = true`, or leave `mark_ecnth` out)");
+    let inside = format!("queue = {{ kind = \"fq\", queue = {} }}", pie("mark_ecnth = 0.2"));
+    assert_snapshot!(beside("", &inside), @"60:77 port.r-d.class.all.queue.queue.mark_ecnth: this changes nothing: without `ecn` no packet is marked (write `ecn = true`, or leave `mark_ecnth` out)");
+}
+
+#[test]
+fn data_waits_in_the_queue_of_dualpi2_for_its_congestion_control() {
+    let flow = |tcp: &str, queue: &str| {
+        let text = format!(
+            "{BASE}tcp = {{ {tcp} }}\n[[port]]\nat = \"r\"\nto = \"d[*]\"\n[[port.class]]\nname = \"all\"\nqueue = {{ {queue} }}\n"
+        );
+        lines(load(text.as_bytes(), "test.toml", &[]))
+    };
+    let (rfc, linux) = (r#"kind = "dualpi2""#, r#"kind = "dualpi2", conventions = { like = "linux" }"#);
+    insta::allow_duplicates! { for queue in [rfc, linux] {
+        assert_snapshot!(flow("ecn = false", queue), @"no warning");
+        assert_snapshot!(flow("ecn = true", queue), @"no warning");
+        assert_snapshot!(flow(r#"cc = "dctcp", ecn = "ect1""#, queue), @"no warning");
+        assert_snapshot!(flow(r#"cc = "dctcp", ecn = true"#, queue), @r#"53:29 flow.bulk.tcp.ecn: ECT(0) takes this data into the classic queue of `dualpi2` on `r->d[0]`, whose marks are for flows that halve (write `ecn = "ect1"`)"#);
+        assert_snapshot!(flow(r#"cc = "cubic", ecn = "ect1""#, queue), @r#"53:29 flow.bulk.tcp.ecn: ECT(1) takes this data into the L4S queue of `dualpi2` on `r->d[0]`, whose marks are for `dctcp` (write `ecn = true`, or `cc = "dctcp"`)"#);
+    } }
+    assert_snapshot!(flow(r#"cc = "dctcp", ecn = true"#, r#"kind = "codel", ecn = true"#), @"no warning");
 }

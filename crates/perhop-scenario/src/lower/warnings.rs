@@ -62,6 +62,7 @@ pub(crate) fn find(
         }
     }
     ecn_in_vain(file, scenario, &data.marked, tables.flows, report);
+    short_limits(scenario, &data.waits, tables, report);
     settings::find(file, report);
     network::find(file, scenario, ways, &data.promised, tables, report);
 }
@@ -89,6 +90,8 @@ struct Data {
     longest: Vec<Option<Longest>>,
     /// By TCP flow: whether it has ECN and a queue or a link may mark its data.
     marked: Vec<bool>,
+    /// By link and class of its port: the longest packets among the data that may wait there.
+    waits: BTreeMap<(usize, usize), Longest>,
     /// By link and conditioner: how many flows cross the one that the other metered last.
     promised: network::Promised,
 }
@@ -102,7 +105,7 @@ impl Data {
         let longest = vec![None; scenario.conditioners.len()];
         let marked = vec![false; scenario.flows.len()];
         let promised = network::Promised::new();
-        let mut data = Self { splits: BTreeMap::new(), longest, marked, promised };
+        let mut data = Self { splits: BTreeMap::new(), longest, marked, waits: BTreeMap::new(), promised };
         for loss in scenario.links.iter().flat_map(|link| &link.losses).filter(|loss| loss.mark) {
             data.marked[loss.flow] = true;
         }
@@ -128,8 +131,14 @@ impl Data {
                 }
                 let port = &scenario.links[*link].port;
                 data.splits_at(*link, port, f, marks, &givers);
-                if ecn && !data.marked[f] {
-                    data.marked[f] = may_mark(port, marks);
+                for class in taking(port, marks) {
+                    if ecn && port.classes[class].queue.may_mark() {
+                        data.marked[f] = true;
+                    }
+                    let here = data.waits.entry((*link, class)).or_insert((f, length));
+                    if length > here.1 {
+                        *here = (f, length);
+                    }
                 }
                 for c in &by_link[*link] {
                     let conditioner = &scenario.conditioners[*c];
@@ -193,12 +202,12 @@ fn class_of(port: &model::Port, mark: Dscp) -> Option<usize> {
     port.classes.iter().position(|class| of_data(class) & bit(mark) != 0)
 }
 
-/// Whether a queue of `port` that takes data with one of `marks` marks packets with ECN.
-fn may_mark(port: &model::Port, mut marks: u64) -> bool {
-    port.classes.iter().any(|class| {
+/// The classes of `port` that take data with one of `marks`.
+fn taking(port: &model::Port, mut marks: u64) -> impl Iterator<Item = usize> {
+    port.classes.iter().enumerate().filter_map(move |(i, class)| {
         let taken = marks & of_data(class);
         marks &= !taken;
-        taken != 0 && class.queue.may_mark()
+        (taken != 0).then_some(i)
     })
 }
 
@@ -343,6 +352,30 @@ fn short_window(
         );
         let hint = format!("write at least `window = \"{needed}\"`, or some round trips");
         report.warn(&steps!["conditioner", i, "meter", "window"], rule, Some(hint));
+    }
+}
+
+/// A queue whose limit is in bytes holds the longest packet that it may get.
+fn short_limits(
+    scenario: &Scenario,
+    waits: &BTreeMap<(usize, usize), Longest>,
+    tables: &Tables,
+    report: &mut Report,
+) {
+    let mut warned = BTreeSet::new();
+    for ((link, class), (flow, length)) in waits {
+        let limit = scenario.links[*link].port.classes[*class].queue.limit();
+        let is_short = matches!(limit, QueueSize::Bytes(most) if most < length.0);
+        if let Some(i) = tables.ports[*link].filter(|i| is_short && warned.insert((*i, *class))) {
+            let length = Size(*length);
+            let rule = format!(
+                "limit ({}) is less than a packet of flow `{}` ({length}): no such packet passes",
+                Limit(limit),
+                name_of(*flow, scenario)
+            );
+            let hint = format!("write at least `limit = \"{length}\"`");
+            report.warn(&steps!["port", i, "class", *class, "queue", "limit"], rule, Some(hint));
+        }
     }
 }
 

@@ -70,6 +70,14 @@ pub(crate) fn taking<'a>(root: &'a Json, path: &str, word: &str) -> Option<&'a s
     found.map(|(name, _)| name.as_str())
 }
 
+/// The setting whose table may be of kind `word`, as `tag` says.
+pub(crate) fn of_kind(root: &Json, tag: &str, word: &str) -> Option<String> {
+    let is = |kinds: &Vec<Json>| kinds.iter().any(|kind| kind["properties"][tag]["const"] == word);
+    let mut tables = root["$defs"].as_object()?.iter();
+    let (name, _) = tables.find(|(_, rules)| rules["oneOf"].as_array().is_some_and(is))?;
+    Some(name.to_ascii_lowercase())
+}
+
 /// Whether a table, or one of its kinds, has `key`.
 fn has(root: &Json, table: &Json, key: &str) -> bool {
     let in_kinds = || {

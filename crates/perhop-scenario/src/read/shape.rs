@@ -118,6 +118,7 @@ impl<'a> Shape<'a> {
                             });
                             suggest::described(key, about)
                         })
+                        .or_else(|| suggest::begun(key, keys.iter().copied()))
                         .or_else(|| suggest::among(key, keys.iter().copied()))
                 });
                 let rule = format!("there is no setting `{}` here", suggest::short(key));
@@ -245,7 +246,14 @@ impl<'a> Shape<'a> {
         };
         let hint = match &word.node.value {
             Value::String(text) => {
-                self.hint(|| suggest::kin(text, words()).or_else(|| suggest::near(text, words())))
+                let elsewhere =
+                    || Some(format!("`{text}` is a kind of `{}`", rules::of_kind(self.root, tag, text)?));
+                self.hint(|| {
+                    elsewhere()
+                        .or_else(|| suggest::kin(text, words()))
+                        .or_else(|| suggest::near(text, words()))
+                        .or_else(|| suggest::part(text, words()))
+                })
             }
             _ => None,
         };

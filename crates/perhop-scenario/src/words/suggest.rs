@@ -40,6 +40,13 @@ pub(crate) fn begun<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Op
     }
 }
 
+/// A hint for `wrong` where a part of it, as of `fq_codel`, is one of `known`.
+pub(crate) fn part<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    let known: Vec<_> = known.collect();
+    let found = wrong.split(['_', '-']).find(|part| known.contains(part))?;
+    Some(format!("did you mean `{found}`?"))
+}
+
 /// A hint for `wrong` where `known` have names with its first three letters: the nearest, or those that are equally near.
 pub(crate) fn kin<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     let wrong = wrong.to_ascii_lowercase();

@@ -1,17 +1,21 @@
-//! Parts of the file that do not fit the network they are in: a port on the wrong side, promises above a link, a window
-//! that a host's own queue cannot hold.
+//! Parts of the file that do not fit the network they are in: a port on the wrong side, promises and rates above a link, a
+//! flow in the queue for another kind, a window that a host's own queue cannot hold.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use perhop_core::units::{Bytes, QueueSize};
 
 use crate::lower::warnings::{Tables, class_of};
-use crate::meant::model::{Meter, Per, Scenario};
+use crate::meant::model::{Meter, Per, Queue, Scenario};
 use crate::meant::routes::Route;
 use crate::read::mistakes::Report;
 use crate::read::tree::steps;
+use crate::words::choices::Growth;
+use crate::words::congestion::CongestionControl;
 use crate::words::units::{Limit, Rate, Size};
 use crate::written::file::{self, ScenarioFile};
+use crate::written::port::Scheduler;
+use crate::written::queue;
 
 /// How many flows, or pairs of addresses where those have the meters, that a conditioner meters last cross a link, by link
 /// and conditioner.
@@ -28,6 +32,8 @@ pub(super) fn find(
 ) {
     ports_without_data(file, scenario, ways, tables, report);
     promises(scenario, promised, tables, report);
+    rates(file, scenario, tables, report);
+    identifiers(file, scenario, ways, tables, report);
     windows(scenario, ways, tables, report);
 }
 
@@ -104,6 +110,78 @@ fn promises(scenario: &Scenario, promised: &Promised, tables: &Tables, report: &
         let rule = format!("the meters commit {sum} on `{}`, which has {rate}", link.name);
         let hint = "what is in profile there is more than the link carries: commit less".to_owned();
         report.warn(&steps!["conditioner", i, "meter", "cir"], rule, Some(hint));
+    }
+}
+
+/// Rates of a port's scheduler and queues that stand for its link's are not above it, or above its shaper's.
+fn rates(file: &ScenarioFile, scenario: &Scenario, tables: &Tables, report: &mut Report) {
+    let mut warned = BTreeSet::new();
+    for (link, i) in scenario.links.iter().zip(tables.ports) {
+        let Some(i) = *i else { continue };
+        let (most, whose) = match &link.port.shaper {
+            Some(shaper) => (shaper.rate, "the port's `shaper`".to_owned()),
+            None if link.trace.is_some() => continue,
+            None => (link.rate, format!("the link `{}`", link.name)),
+        };
+        let port = &file.port[i];
+        let scheduler = match port.scheduler {
+            Scheduler::Htb { rate, .. } => rate,
+            _ => None,
+        };
+        let scheduler = scheduler.map(|rate| (None, rate, "classes may be promised more than there is"));
+        let queues = port.class.iter().enumerate().filter_map(|(j, class)| match class.queue {
+            queue::Queue::Cake { rate, .. } => {
+                Some((Some(j), rate?, "nothing is held back, and tins have parts of more than there is"))
+            }
+            queue::Queue::DocsisPie { rate, .. } => {
+                Some((Some(j), rate?, "delays are reckoned shorter than they are"))
+            }
+            _ => None,
+        });
+        for (class, rate, effect) in scheduler.into_iter().chain(queues) {
+            if rate.0 > most && warned.insert((i, class)) {
+                let rule = format!("rate ({rate}) is above that of {whose}, {}: {effect}", Rate(most));
+                let hint = Some("write less, or leave `rate` out".to_owned());
+                match class {
+                    Some(j) => report.warn(&steps!["port", i, "class", j, "queue", "rate"], rule, hint),
+                    None => report.warn(&steps!["port", i, "scheduler", "rate"], rule, hint),
+                }
+            }
+        }
+    }
+}
+
+/// A flow with ECN waits in the queue of `dualpi2` that is for its congestion control.
+fn identifiers(
+    file: &ScenarioFile,
+    scenario: &Scenario,
+    ways: &[Route],
+    tables: &Tables,
+    report: &mut Report,
+) {
+    let mut warned = BTreeSet::new();
+    for ((flow, way), i) in scenario.flows.iter().zip(ways).zip(tables.flows) {
+        let CongestionControl::Own(cc) = file.flow[*i].tcp.cc else { continue };
+        let (tcp, is_scalable) = (&flow.tcp.params, cc == Growth::Dctcp);
+        if !tcp.ecn || tcp.ect1 == is_scalable || file.flow[*i].control.is_some() {
+            continue;
+        }
+        let is_coupled = |link: &&usize| {
+            let port = &scenario.links[**link].port;
+            let queue = class_of(port, flow.mark).map(|class| &port.classes[class].queue);
+            matches!(queue, Some(Queue::DualPi2(_) | Queue::LinuxDualPi2(_)))
+        };
+        if let Some(link) = way.forward.iter().find(is_coupled).filter(|_| warned.insert(*i)) {
+            let (ect, queue, whose, hint) = match is_scalable {
+                true => (0, "classic", "flows that halve", "write `ecn = \"ect1\"`"),
+                false => (1, "L4S", "`dctcp`", "write `ecn = true`, or `cc = \"dctcp\"`"),
+            };
+            let rule = format!(
+                "ECT({ect}) takes this data into the {queue} queue of `dualpi2` on `{}`, whose marks are for {whose}",
+                scenario.links[*link].name
+            );
+            report.warn(&steps!["flow", *i, "tcp", "ecn"], rule, Some(hint.to_owned()));
+        }
     }
 }
 

@@ -23,7 +23,9 @@ pub(super) fn find(file: &ScenarioFile, report: &mut Report) {
     }
     for (i, port) in file.port.iter().enumerate() {
         for (j, class) in port.class.iter().enumerate() {
-            thresholds(&class.queue, &steps!["port", i, "class", j, "queue"], report);
+            let at = steps!["port", i, "class", j, "queue"];
+            thresholds(&class.queue, &at, report);
+            pie(&class.queue, &at, report);
         }
     }
 }
@@ -165,6 +167,25 @@ fn thresholds(queue: &Queue, at: &[Step], report: &mut Report) {
             let hint = format!("exchange the thresholds of {better} and {worse}");
             report.warn(&key(better, "min_th"), rule, Some(hint));
         }
+    }
+}
+
+/// PIE becomes active before it is full, and a bound on marks has marks to bound; also where it is the queue of a flow.
+fn pie(queue: &Queue, at: &[Step], report: &mut Report) {
+    let (limit, active_from, ecn, mark_ecnth) = match queue {
+        Queue::Fq { queue, .. } => return pie(queue, &[at, &steps!["queue"]].concat(), report),
+        Queue::Pie { limit, active_from, ecn, mark_ecnth, .. } => (*limit, *active_from, *ecn, *mark_ecnth),
+        _ => return,
+    };
+    if let Some(from) = active_from.filter(|from| below(limit, *from)) {
+        let rule = format!("active_from ({from}) is never reached: the queue holds {limit}");
+        let hint = "write a longer `limit` or a smaller `active_from`".to_owned();
+        report.warn(&[at, &steps!["active_from"]].concat(), rule, Some(hint));
+    }
+    if mark_ecnth.is_some() && !ecn {
+        let rule = "this changes nothing: without `ecn` no packet is marked".to_owned();
+        let hint = "write `ecn = true`, or leave `mark_ecnth` out".to_owned();
+        report.warn(&[at, &steps!["mark_ecnth"]].concat(), rule, Some(hint));
     }
 }
 
