@@ -403,3 +403,7 @@ def test_nothing_holds_where_a_port_is_slower_than_its_link(tmp_path: Path) -> N
     classes = '[{ name = "all", rate = "1Mbit/s" }]'
     htb = scenario.override('port.fast-slow.scheduler={kind="htb"}', f"port.fast-slow.class={classes}")
     assert {one.why_not for one in estimates(htb)} == {"port.fast-slow holds packets to a rate of its own"}
+    cake = 'port.fast-slow.class.all.queue={ kind = "cake" }'
+    assert any(one.holds for one in estimates(scenario.override(cake)))
+    shaped = estimates(scenario.override(cake.replace(" }", ', rate = "2Mbit/s" }')))
+    assert {one.why_not for one in shaped} == {"port.fast-slow holds packets to a rate of its own"}

@@ -40,15 +40,16 @@ def estimates(scenario: Scenario) -> Sequence[Estimate]:
         estimate_links.overload,
     ):
         found += _grouped(form(network))
-    why = next((why for link in network.described.links if (why := _not_its_rate(link))), None)
+    why = next((why for link in network.described.links if (why := _not_its_rate(network, link))), None)
     return [replace(one, value=None, holds=False, why_not=why) for one in found] if why else found
 
 
-def _not_its_rate(link: LinkView) -> str:
+def _not_its_rate(network: Network, link: LinkView) -> str:
     """Return why what waits for a link does not have its rate."""
     if link.trace:
         return f"the rate of {link.name} follows a trace"
-    if link.port.shaper or link.port.scheduler.kind == "htb":
+    is_cake = any(one.queue == "cake" for one in link.port.classes)
+    if link.port.shaper or link.port.scheduler.kind == "htb" or (is_cake and network.has_shaped_cake):
         return f"{link.port.path} holds packets to a rate of its own"
     return ""
 

@@ -134,6 +134,12 @@ class Network:
         size = self._resolved["run"].get("packet_size")
         return float("nan") if size is None else quantity(size)[0]
 
+    @property
+    def has_shaped_cake(self) -> bool:
+        """Whether a queue `cake` has a rate of its own."""
+        queues = [one["queue"] for port in self._resolved.get("port", []) for one in port["class"]]
+        return any(queue["kind"] == "cake" and "rate" in queue for queue in queues)
+
     def users(self, link: LinkView) -> Sequence[Flow | Udp]:
         """Return the flows that send data or ACKs over a link."""
         return self._users.get(link.name, [])
