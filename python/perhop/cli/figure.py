@@ -200,7 +200,7 @@ def _of_store(store: Store) -> list[tuple[str, str, str]]:
     """Return name, short name (of the first response) and title of each figure of a store."""
     from perhop.report import effects
 
-    own = effects.of_store(store)
+    own = list(effects.of_store(store))
     rows = [
         (one.name, one.name.removeprefix(_FIRST) if one.name.startswith(_FIRST) else "", one.title)
         for one in own

@@ -49,13 +49,7 @@ def backlog(trace: pl.DataFrame, path: str) -> Backlog:
 
 
 def draw(backlogs: Mapping[str, Backlog], title: str) -> str:
-    """Return the backlog by colour over time as SVG, and a mark for each drop.
-
-    Parameters
-    ----------
-    backlogs
-        By name of a panel. Green is called IN, red OUT.
-    """
+    """Return the backlog by colour over time as SVG, with a mark for each drop; green is IN, red OUT."""
     with style.figure(8.6, 1.0 + 1.9 * len(backlogs), nrows=len(backlogs), sharex=True, squeeze=False) as (
         made,
         grid,

@@ -19,13 +19,7 @@ class Bar:
 
 
 def draw(panels: Sequence[tuple[str, Sequence[Bar]]], title: str) -> str:
-    """Return a row of panels as SVG.
-
-    Parameters
-    ----------
-    panels
-        Quantity with its unit, and its bars, the same labels in each.
-    """
+    """Return a row of panels as SVG: quantity with its unit, and its bars, the same labels in each."""
     with style.figure(8.6, 2.9, ncols=len(panels), squeeze=False) as (made, grid):
         for axes, (quantity, bars) in zip(grid[0], panels, strict=True):
             for place, bar in enumerate(bars):

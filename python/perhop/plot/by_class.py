@@ -25,15 +25,7 @@ class ClassRow:
 
 
 def draw(rows: Sequence[ClassRow], title: str, label: str) -> str:
-    """Return the rows as SVG, in ms.
-
-    Parameters
-    ----------
-    title
-        Of the figure, told to those who cannot see it.
-    label
-        Of the axis, with the unit.
-    """
+    """Return the rows as SVG, in ms, which the `label` of the axis has to name."""
     with style.figure(7.6, 0.9 + 0.42 * len(rows)) as (made, axes):
         for place, row in enumerate(rows):
             color = style.COLORS[place % len(style.COLORS)]

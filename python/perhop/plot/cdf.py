@@ -56,13 +56,7 @@ def table(curves: Sequence[Curve]) -> pl.DataFrame:
 
 
 def draw(curves: Sequence[Curve], title: str) -> str:
-    """Return distributions of one-way delay as SVG: a mark for each percentile, and nothing between them.
-
-    Parameters
-    ----------
-    curves
-        One or more, in the order of their colours.
-    """
+    """Return distributions of one-way delay as SVG: a mark for each percentile, and nothing between them."""
     with style.figure(7.6, 3.6) as (made, axes):
         for number, one in enumerate(curves):
             axes.plot(

@@ -30,13 +30,7 @@ class Comparison:
 
 
 def draw(rows: Sequence[Comparison], title: str, label: str) -> str:
-    """Return published, computed and simulated values side by side, a line per row, as SVG.
-
-    Parameters
-    ----------
-    label
-        Of the horizontal axis, with the unit.
-    """
+    """Return the values side by side as SVG, a line per row; `label` is of their axis, with the unit."""
     places = np.arange(len(rows))[::-1]
     with style.figure(7.6, 0.9 + 0.3 * len(rows)) as (made, axes):
         for field, name, marker, color, size, filled in _MARKS:

@@ -25,9 +25,9 @@ class Line:
     color
         Place in the palette.
     published
-        Whether it is a printed one: dashed and hollow.
+        Whether it is a printed one: its marks are hollow.
     marker, dash
-        Of matplotlib, where they are to be others than these.
+        Of matplotlib.
     steps
         Whether each value holds from the point before to its own.
     """
@@ -35,29 +35,28 @@ class Line:
     name: str
     x: Sequence[float]
     y: Sequence[float]
-    ci95: Sequence[tuple[float, float] | None] = ()
-    color: int = 0
+    ci95: Sequence[tuple[float, float] | None]
+    color: int
     published: bool = False
-    marker: str | None = None
-    dash: Any = None
+    marker: str = ""
+    dash: Any = "-"
     steps: bool = False
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes; with `ticks`, the horizontal places are named."""
+    """One pair of axes."""
 
     title: str
     lines: Sequence[Line]
-    ticks: Sequence[str] = ()
 
 
 def draw(
     panels: Sequence[Panel],
     across: str,
     title: str,
-    height: float = 3.0,
-    width: float = 8.6,
+    height: float,
+    width: float,
     logarithmic: Sequence[Literal["x", "y"]] = (),
 ) -> str:
     """Return a row of panels as SVG.
@@ -80,8 +79,8 @@ def draw(
                 axes.plot(
                     line.x,
                     line.y,
-                    marker=line.marker if line.marker is not None else "oD"[line.published],
-                    linestyle=line.dash if line.dash is not None else style.DASHES[line.published],
+                    marker=line.marker,
+                    linestyle=line.dash,
                     color=color,
                     markerfacecolor="none" if line.published else color,
                     markersize=4.5,
@@ -93,8 +92,6 @@ def draw(
                         axes.plot((x, x), ends, color=color, linewidth=1.2)
             axes.set_title(panel.title)
             axes.set_xlabel(across)
-            if panel.ticks:
-                axes.set_xticks(range(len(panel.ticks)), panel.ticks, fontsize=style.points(9))
             if "y" not in logarithmic:
                 axes.set_ylim(bottom=min(0.0, *axes.get_ylim()))
             for which in logarithmic:

@@ -27,7 +27,7 @@ class ForestRow:
 
     Parameters
     ----------
-    label, told
+    label, printed
         To the left: which claim; to the right: its numbers in words.
     verdict
         ``supported``, ``contradicted``, ``inconclusive`` or ``not judged``.
@@ -46,15 +46,7 @@ class ForestRow:
 
 
 def draw(rows: Sequence[ForestRow], title: str) -> str:
-    """Draw the rows, each on a scale of its own, from the least to the most of its numbers.
-
-    Parameters
-    ----------
-    rows
-        From top to bottom, one at least.
-    title
-        Of the figure, told to those who cannot see it.
-    """
+    """Draw the rows, one at least, each on a scale of its own, from the least to the most of its numbers."""
     with style.figure(7.6, 0.7 + 0.36 * len(rows)) as (made, axes):
         for place, row in enumerate(rows):
             _row(axes, place, row)

@@ -49,15 +49,7 @@ class Map:
 
 
 def draw(axes: tuple[Axis, Axis], maps: Sequence[Map], title: str, description: str) -> str:
-    """Return a row of maps as SVG.
-
-    Parameters
-    ----------
-    axes
-        To the right and upwards, of every map.
-    maps
-        From left to right.
-    """
+    """Return a row of maps as SVG, with the same axes, to the right and upwards."""
     with style.figure(8.6, 3.7, ncols=len(maps), sharey=True, squeeze=False) as (made, grid):
         for panel, one in zip(grid[0], maps, strict=True):
             _cells(made, panel, axes, one)

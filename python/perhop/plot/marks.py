@@ -10,10 +10,7 @@ from perhop.plot import style
 def draw(patterns: Mapping[str, Sequence[Sequence[bool]]], title: str) -> str:
     """Return packets in their order as SVG, IN filled and OUT hollow.
 
-    Parameters
-    ----------
-    patterns
-        By name of a panel, for each interval whether each packet was IN; as many intervals in each panel.
+    By name of a panel `patterns` has for each interval whether each packet was IN.
     """
     most = max(len(line) for lines in patterns.values() for line in lines)
     rows = max(len(lines) for lines in patterns.values())

@@ -58,13 +58,7 @@ class Curves:
 
 
 def draw(runs: Sequence[Curves]) -> str:
-    """Return goodput and mean congestion window by class, and backlogs, as SVG.
-
-    Parameters
-    ----------
-    runs
-        Two or more, in the order of their colours.
-    """
+    """Return goodput and mean congestion window by class, and backlogs, as SVG."""
     with style.figure(7.6, 6.6, nrows=len(PANELS), sharex=True) as (made, all_axes):
         for axes, panel in zip(all_axes, PANELS, strict=True):
             for number, one in enumerate(runs):

@@ -15,13 +15,7 @@ _MOST = 2000
 
 
 def draw_qq(whole: NormalQQ, label: str, title: str, without: NormalQQ | None = None) -> str:
-    """Draw normal Q-Q plots: of all residuals, and of those without outliers.
-
-    Parameters
-    ----------
-    without
-        Of the rest, if some are set aside.
-    """
+    """Draw normal Q-Q plots: of all residuals, and of those `without` outliers, if some are set aside."""
     parts = [whole] if without is None else [whole, without]
     with style.figure(5.6 if without is None else 8.6, 3.4, ncols=len(parts), squeeze=False) as (made, grid):
         for axes, part in zip(grid[0], parts, strict=True):
@@ -47,13 +41,7 @@ def draw_qq(whole: NormalQQ, label: str, title: str, without: NormalQQ | None = 
 
 
 def draw_residuals(predicted: Floats, residual: Floats, label: str, title: str) -> str:
-    """Return residuals against predictions as SVG.
-
-    Parameters
-    ----------
-    predicted, residual
-        Equally long, in the same unit.
-    """
+    """Return residuals against predictions, as many and in the same unit, as SVG."""
     unit = f" in {label}" if label else ""
     with style.figure(5.6, 3.4) as (made, axes):
         axes.axhline(0.0, color=style.INK, linewidth=0.8)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from xml.sax.saxutils import escape
 
 import matplotlib as mpl
 from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -26,20 +27,17 @@ COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a
 DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.4)), (0, (6, 2, 1, 2)))
 """Line styles, so that no two lines differ by colour alone."""
 
-_INK = "#010203"
+INK = "#010203"
+"""Colour of text and axes; follows the text of the page."""
+FAINT = "#c0c1c2"
+"""Colour of grid lines and reference lines."""
+PAPER = "#fdfeff"
+"""Colour of the page's background."""
+
 _LIGHT_INK = "#1d2126"
-_FAINT = "#c0c1c2"
-_PAPER = "#fdfeff"
-_VARIABLES = {_INK: "currentColor", _FAINT: "var(--faint, #c0c1c2)", _PAPER: "var(--page, #ffffff)"} | {
+_VARIABLES = {INK: "currentColor", FAINT: "var(--faint, #c0c1c2)", PAPER: "var(--page, #ffffff)"} | {
     color: f"var(--c{index}, {color})" for index, color in enumerate(COLORS)
 }
-
-INK = _INK
-"""Colour of text and axes; follows the text of the page."""
-FAINT = _FAINT
-"""Colour of grid lines and reference lines."""
-PAPER = _PAPER
-"""Colour of the page's background."""
 
 _SETTINGS: Any = {
     "svg.fonttype": "none",
@@ -55,16 +53,16 @@ _SETTINGS: Any = {
     "legend.frameon": False,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "axes.edgecolor": _INK,
-    "axes.labelcolor": _INK,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
     "axes.linewidth": 0.8,
     "axes.grid": True,
     "axes.axisbelow": True,
-    "grid.color": _FAINT,
+    "grid.color": FAINT,
     "grid.linewidth": 0.6,
-    "text.color": _INK,
-    "xtick.color": _INK,
-    "ytick.color": _INK,
+    "text.color": INK,
+    "xtick.color": INK,
+    "ytick.color": INK,
     "lines.linewidth": 1.6,
     "lines.solid_capstyle": "round",
     "figure.constrained_layout.use": True,
@@ -125,13 +123,7 @@ def _settings() -> Any:
 
 @contextmanager
 def figure(width: float = 7.6, height: float = 3.0, **subplots: Any) -> Iterator[tuple[Figure, Any]]:
-    """Make a figure and its axes in the common style.
-
-    Parameters
-    ----------
-    width, height
-        Inches; 7.6 fills the column of a page.
-    """
+    """Make a figure of so many inches and its axes in the common style; 7.6 fills the column of a page."""
     width, height = _LOOK.get().size or (width, height)
     with mpl.rc_context(_settings()):
         made = Figure(figsize=(width, height))
@@ -146,10 +138,7 @@ _ALSO: ContextVar[tuple[str, io.BytesIO] | None] = ContextVar("_ALSO", default=N
 def also_as(format: Literal["pdf", "png"]) -> Iterator[io.BytesIO]:
     """Write the figures that `svg` makes inside in another format too, the last into the buffer.
 
-    Parameters
-    ----------
-    format
-        PDF for print, PNG with 200 points to the inch.
+    PNG has 200 points to the inch.
     """
     buffer = io.BytesIO()
     token = _ALSO.set((format, buffer))
@@ -241,7 +230,7 @@ def svg(made: Figure, title: str, description: str) -> str:
         text = text.replace(color, variable)
     view = re.search(r'viewBox="[^"]+"', text)
     opening = f'<svg xmlns="http://www.w3.org/2000/svg" {view.group(0) if view else ""} role="img">'
-    spoken = f"<title>{_escape(title)}</title><desc>{_escape(description)}</desc>"
+    spoken = f"<title>{escape(title)}</title><desc>{escape(description)}</desc>"
     return re.sub(r"<svg[^>]*>", lambda _: opening + spoken, text, count=1, flags=re.DOTALL).strip()
 
 
@@ -258,10 +247,6 @@ def _drop_unused_ids(text: str) -> str:
     used = set(re.findall(r'url\(#([^)]+)\)|href="#([^"]+)"', text))
     names = {name for pair in used for name in pair if name}
     return re.sub(r' id="([^"]+)"', lambda match: match.group(0) if match.group(1) in names else "", text)
-
-
-def _escape(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def logarithmic(axes: Axes, which: Literal["x", "y"]) -> None:

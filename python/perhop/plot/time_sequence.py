@@ -22,26 +22,14 @@ _SENT, _REPEATED, _ACKED, _LIMIT = style.COLORS[0], style.COLORS[1], style.COLOR
 
 @dataclass(frozen=True)
 class Connection:
-    """The events of one flow.
-
-    Parameters
-    ----------
-    events
-        Its rows of the trace ``tcp``, from the start of the run.
-    """
+    """The events of one flow: its rows of the trace ``tcp``, from the start of the run."""
 
     name: str
     events: pl.DataFrame
 
 
 def draw(connections: Sequence[Connection], span: tuple[float, float]) -> str:
-    """Return the time-sequence graphs of some flows as SVG, side by side with the same axes.
-
-    Parameters
-    ----------
-    span
-        First and last time shown, s.
-    """
+    """Return the graphs of some flows as SVG, side by side with the same axes; `span` is in s."""
     names = ", ".join(one.name for one in connections)
     with composed(connections, span) as made:
         description = "; ".join(_described(one, span) for one in connections)
@@ -71,7 +59,8 @@ def composed(connections: Sequence[Connection], span: tuple[float, float]) -> It
         grid[0, 0].set_ylabel("packet")
         grid[1, 0].set_ylabel("window in packets")
         grid[1, 0].set_ylim(bottom=0)
-        grid[0, 0].set_xlim(*_padded(span))
+        margin = 0.02 * (span[1] - span[0]) or 0.5
+        grid[0, 0].set_xlim(span[0] - margin, span[1] + margin)
         _legends(made, grid, alone)
         yield made
 
@@ -166,11 +155,6 @@ def _with_state_before(table: pl.DataFrame, span: tuple[float, float]) -> pl.Dat
     """Return the rows inside the span, and the last one before it."""
     before = table.filter(pl.col("time_s") < span[0]).tail(1).with_columns(time_s=pl.lit(span[0]))
     return pl.concat([before, _inside(table, span)])
-
-
-def _padded(span: tuple[float, float]) -> tuple[float, float]:
-    margin = 0.02 * (span[1] - span[0]) or 0.5
-    return span[0] - margin, span[1] + margin
 
 
 def _described(connection: Connection, span: tuple[float, float]) -> str:

@@ -57,27 +57,13 @@ class Answer:
 
 
 def of_run(run: StoredRun) -> Answer:
-    """Return the answer of a run, in numbers of the time after its warm-up.
-
-    Parameters
-    ----------
-    run
-        A run read back from its folder.
-    """
+    """Return the answer of a run, in numbers of the time after its warm-up."""
     meaning = run.scenario().describe()
     return of_figures(run, meaning, list(figures.of_run(run, meaning)))
 
 
 def of_figures(run: StoredRun, meaning: Description, drawable: Sequence[Figure], view: str = "") -> Answer:
-    """Return the answer of a run whose scenario and figures are known.
-
-    Parameters
-    ----------
-    run, meaning, drawable
-        The run, its scenario, and its figures, not drawn yet.
-    view
-        As for `Figure.draw`.
-    """
+    """Return the answer of a run whose scenario and figures are known; `view` as for `Figure.draw`."""
     each = (got(run, meaning), lost(run), delays(run, meaning))
     return Answer(
         tuple(one for one in each if one), _picture(run, meaning, drawable, view), tuple(_pills(run, meaning))

@@ -33,10 +33,7 @@ def main_claims(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def of_study(document: Mapping[str, Any]) -> Answer:
     """Return the answer of a study: how its claims stand, and each of them drawn.
 
-    Parameters
-    ----------
-    document
-        Rows and claims, as ``perhop reproduce --json`` prints them.
+    The document is as ``perhop reproduce --json`` prints it.
     """
     claims = main_claims(document)
     if not claims:
@@ -86,15 +83,7 @@ def _shorter(document: Mapping[str, Any], claims: Sequence[Mapping[str, Any]]) -
 
 
 def stand(claims: Sequence[Mapping[str, Any]], of: str = "") -> str:
-    """Describe how many claims have which verdict.
-
-    Parameters
-    ----------
-    claims
-        One or more.
-    of
-        Their origin, such as `` of 4 studies``.
-    """
+    """Describe how many claims, one or more, have which verdict; `of` is as `` of 4 studies``."""
     tally = Counter(claim["verdict"] for claim in claims)
     if tally["not judged"] == len(claims) > 1:
         return f"None of {counted(len(claims), 'claim')}{of} is judged."
@@ -112,15 +101,7 @@ def stand(claims: Sequence[Mapping[str, Any]], of: str = "") -> str:
 
 
 def questions(document: Mapping[str, Any], page: str = "") -> list[Question]:
-    """Return each claim as a question with its answer.
-
-    Parameters
-    ----------
-    document
-        As for `of_study`.
-    page
-        Address of the page that the pills lead to; without it, the same.
-    """
+    """Return each claim as a question with its answer; pills lead to `page`, or to where they are."""
     found = []
     for claim in main_claims(document):
         pill = Pill(

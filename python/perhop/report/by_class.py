@@ -22,15 +22,7 @@ _NOT_SEEN = 100.0
 
 
 def figures(run: StoredRun, meaning: Description) -> Iterator[Figure]:
-    """Go through the figures by class, of the quantities that were measured.
-
-    Parameters
-    ----------
-    run
-        A run read back from its folder.
-    meaning
-        Its scenario.
-    """
+    """Go through the figures by class, of the quantities that were measured."""
     classes = summary.class_of(meaning)
     if len(set(classes.values())) > 1:
 
@@ -82,16 +74,6 @@ def _distributions(classes: pl.DataFrame) -> Iterator[Figure]:
     curves = [one for row in rows if (one := cdf.curve(row["class"], row)) is not None]
     if not curves:
         return
-
-    def data() -> pl.DataFrame:
-        return pl.DataFrame(
-            [
-                {"class": one.label, "share": share, "delay_s": delay}
-                for one in curves
-                for share, delay in zip(one.shares, one.delays_s, strict=True)
-            ]
-        )
-
     title = "Distribution of one-way delay by class"
     yield Figure(
         "class-cdf",
@@ -99,7 +81,7 @@ def _distributions(classes: pl.DataFrame) -> Iterator[Figure]:
         "Share of the packets with data that took at most so long, after the warm-up. The marks are at 0, "
         "50, 95, 99, 99.9 and 100 %; what lies between them is not in the folder of a run.",
         lambda: cdf.draw(curves, title),
-        data,
+        lambda: cdf.table(curves).select(pl.col("label").alias("class"), "share", "delay_s"),
         "classes",
     )
 

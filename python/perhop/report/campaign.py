@@ -51,8 +51,6 @@ def render(store: Store, claims: str = "", judged: Sequence[JudgedClaim] = ()) -
 
     Parameters
     ----------
-    store
-        Of a campaign that has been run, whole or in part.
     claims, judged
         A file of claims, and they as judged on the store; without them the page has none.
     """

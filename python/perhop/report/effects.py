@@ -20,7 +20,7 @@ from perhop.stats.residuals import LEAST, normal_qq
 from perhop.units import Scale, quantity, split
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from perhop.experiment.analysis import Analysis
     from perhop.experiment.store import Store
@@ -120,13 +120,12 @@ def numbers(levels: Sequence[str]) -> tuple[list[float], list[str], str] | None:
     return x, [f"{value:g}" for value in x], f" in {unit}" if unit else ""
 
 
-def figures(one: Analysis, id: str) -> list[Figure]:
-    """Return main effects, interactions and shares of variation, as far as there are any."""
-    found: list[Figure] = []
+def figures(one: Analysis, id: str) -> Iterator[Figure]:
+    """Go through main effects, interactions and shares of variation, as far as there are any."""
     unit = scale(one)
     if one.effects is not None and one.strata is not None and one.method == "factorial":
-        found += _main(one, id, unit)
-        found += _interactions(one, id, unit)
+        yield from _main(one, id, unit)
+        yield from _interactions(one, id, unit)
     tests = one.tests.filter(pl.col("source") != "total", pl.col("percent").is_not_null())
     if tests["p"].is_not_null().sum() > 1:
         parts = [
@@ -139,47 +138,42 @@ def figures(one: Analysis, id: str) -> list[Figure]:
             "What the variation of the response comes from. Hollow: chance may explain it. Grey: no effect."
         )
         title = f"Shares of the variation of {one.name}"
-        found.append(
-            Figure(
-                f"{id}-variation",
-                title,
-                caption,
-                lambda: draw_pareto(parts, title, add_up=one.strata is not None),
-                lambda: tests,
-                "response",
-            )
+        yield Figure(
+            f"{id}-variation",
+            title,
+            caption,
+            lambda: draw_pareto(parts, title, add_up=one.strata is not None),
+            lambda: tests,
+            "response",
         )
-    return found
 
 
-def _main(one: Analysis, id: str, unit: Scale) -> list[Figure]:
+def _main(one: Analysis, id: str, unit: Scale) -> Iterator[Figure]:
     assert one.effects is not None
     table = one.effects.table
     panels = []
     grand = one.effects.mean.value
     for factor in one.factors:
-        rows = one.effects.table.filter(pl.col("term") == factor)
+        rows = table.filter(pl.col("term") == factor)
         if 2 <= len(rows) <= _MOST_LEVELS:
             means = [_shifted(row, grand, unit) for row in rows.to_dicts()]
             panels.append(drawn.Panel(factor, rows["level"].to_list(), [drawn.Line("", means)]))
     if not panels or len(one.factors) == 1:
-        return []
+        return
     title = f"Main effects on {one.name}"
     caption = (
         f"Mean by level of each factor, all others averaged; whiskers: {_percent(one)} interval of the "
         "effect against the grand mean, which is the dotted line."
     )
     label = _label(one, unit)
-    return [
-        Figure(
-            f"{id}-main",
-            title,
-            caption,
-            lambda: drawn.draw_means(panels, label, title, grand / unit.factor),
-            lambda: table,
-            "response",
-        )
-    ]
+    yield Figure(
+        f"{id}-main",
+        title,
+        caption,
+        lambda: drawn.draw_means(panels, label, title, grand / unit.factor),
+        lambda: table,
+        "response",
+    )
 
 
 def _shifted(row: dict[str, Any], grand: float, unit: Scale) -> drawn.Mean:
@@ -187,7 +181,7 @@ def _shifted(row: dict[str, Any], grand: float, unit: Scale) -> drawn.Mean:
     return drawn.Mean((grand + row["effect"]) / unit.factor, *ends)
 
 
-def _interactions(one: Analysis, id: str, unit: Scale) -> list[Figure]:
+def _interactions(one: Analysis, id: str, unit: Scale) -> Iterator[Figure]:
     assert one.strata is not None
     panels = []
     cube = one.strata.cube
@@ -215,7 +209,7 @@ def _interactions(one: Analysis, id: str, unit: Scale) -> list[Figure]:
         ]
         panels.append(drawn.Panel(across[0], across[1], lines, other[0]))
     if not panels:
-        return []
+        return
     title = f"Interactions in {one.name}"
     caption = (
         "Mean by level of two factors, for the strongest interactions that are larger than chance explains; "
@@ -223,16 +217,14 @@ def _interactions(one: Analysis, id: str, unit: Scale) -> list[Figure]:
         "the error that the interaction is held against."
     )
     label = _label(one, unit)
-    return [
-        Figure(
-            f"{id}-interactions",
-            title,
-            caption,
-            lambda: drawn.draw_means(panels, label, title),
-            lambda: one.means,
-            "response",
-        )
-    ]
+    yield Figure(
+        f"{id}-interactions",
+        title,
+        caption,
+        lambda: drawn.draw_means(panels, label, title),
+        lambda: one.means,
+        "response",
+    )
 
 
 def _order(one: Analysis, first: str, second: str) -> tuple[tuple[str, list[str]], tuple[str, list[str]]]:
@@ -244,10 +236,10 @@ def _order(one: Analysis, first: str, second: str) -> tuple[tuple[str, list[str]
     return both[0], both[1]
 
 
-def residuals(one: Analysis, id: str) -> list[Figure]:
-    """Return figures of the model's residuals, if these can be judged."""
+def residuals(one: Analysis, id: str) -> Iterator[Figure]:
+    """Go through figures of the model's residuals, if these can be judged."""
     if one.strata is None or all(check.holds is None for check in one.checks):
-        return []
+        return
     unit = scale(one)
     left = one.frame["residual"].to_numpy() / unit.factor
     whole = normal_qq(left)
@@ -257,7 +249,7 @@ def residuals(one: Analysis, id: str) -> list[Figure]:
     without = None
     if outliers is not None and left.size > LEAST:
         without = normal_qq(left, outliers.rows)
-    qq = Figure(
+    yield Figure(
         f"{id}-qq",
         f"Residuals of {one.name} against a normal distribution",
         "What the model leaves over, in order; normal residuals lie on the line."
@@ -267,7 +259,7 @@ def residuals(one: Analysis, id: str) -> list[Figure]:
         "response",
     )
     predicted = one.frame["predicted"].to_numpy() / unit.factor
-    spread = Figure(
+    yield Figure(
         f"{id}-residuals",
         f"Residuals of {one.name} against what is predicted",
         "A funnel is a spread that grows with the response; a bow is an effect that the model lacks."
@@ -280,7 +272,6 @@ def residuals(one: Analysis, id: str) -> list[Figure]:
         lambda: one.frame,
         "response",
     )
-    return [qq, spread]
 
 
 def curve_of(store: Store, factor: str, response: str | None) -> Figure:
@@ -303,16 +294,17 @@ def curve_of(store: Store, factor: str, response: str | None) -> Figure:
     return curve_over(one, factor, f"response-{place}-curve")
 
 
-def of_store(store: Store) -> list[Figure]:
-    """Return the figures of a store, in the order of its page."""
+def of_store(store: Store) -> Iterator[Figure]:
+    """Go through the figures of a store, in the order of its page."""
     answered = None if store.only is not None else described(store)
-    raced = scores(answered[0]) if answered and answered[0] else None
-    found: list[Figure] = [] if raced is None else [raced]
+    if answered and answered[0] and (raced := scores(answered[0])):
+        yield raced
     for place, one in enumerate(analyze(store.scalars(), asked_of(store.campaign)), 1):
-        lead = curve(one, f"response-{place}-curve")
         id = f"response-{place}"
-        found += [*([lead] if lead else []), *figures(one, id), *residuals(one, id)]
-    return found
+        if lead := curve(one, f"{id}-curve"):
+            yield lead
+        yield from figures(one, id)
+        yield from residuals(one, id)
 
 
 def scores(found: Answer) -> Figure | None:

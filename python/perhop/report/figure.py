@@ -50,8 +50,6 @@ class Figure:
 
         Parameters
         ----------
-        folder
-            Of the run or the store.
         view
             Options that choose the part of a trace, or of a campaign, that is shown.
         """

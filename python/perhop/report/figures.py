@@ -46,10 +46,6 @@ def of_run(
 
     Parameters
     ----------
-    run
-        A run read back from its folder.
-    meaning
-        Its scenario.
     view
         The part of a trace of TCP that is drawn; without it, all of the first flows.
     cut

@@ -57,10 +57,6 @@ def render(
 
     Parameters
     ----------
-    template
-        Its file.
-    context
-        The values of its names.
     package
         One that has templates of its own, beside its modules.
     scripts
@@ -75,13 +71,7 @@ def render(
 
 @cache
 def environment(package: str | None = None) -> Environment:
-    """Return the template environment; it keeps templates, which are slow to compile.
-
-    Parameters
-    ----------
-    package
-        As for `render`.
-    """
+    """Return the template environment; it keeps templates, which are slow to compile."""
     own = [] if package is None else [PackageLoader(package, "")]
     made = Environment(
         loader=ChoiceLoader([PackageLoader("perhop.report"), *own]),

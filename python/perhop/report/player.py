@@ -28,13 +28,6 @@ def data(run: StoredRun, meaning: Description) -> str | None:
     waiting: packets in the queues before it; room: how many may wait, null where not all limits are in
     packets), ``times`` in s, ``packets``: lists of when each was sent, when it arrived, its link, its colour,
     whether it is a pure ACK, and ``drops``: lists of when and before which link.
-
-    Parameters
-    ----------
-    run
-        A run read back from its folder.
-    meaning
-        Its scenario.
     """
     places = topology.places(meaning)
     number = {name: place for place, name in enumerate(places)}

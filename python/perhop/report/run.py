@@ -36,12 +36,7 @@ def write(run: StoredRun) -> Path:
 def render(run: StoredRun, view: tcp.View | None = None) -> str:
     """Return the page about a run as HTML. The same folder gives the same page.
 
-    Parameters
-    ----------
-    run
-        A run read back from its folder.
-    view
-        The part of a trace of TCP that is drawn; without it, all of the first flows.
+    Of a trace of TCP `view` is drawn; without it, all of the first flows.
     """
     view = view or tcp.View()
     resolved = (run.folder / "scenario.resolved.toml").read_bytes()

@@ -56,13 +56,7 @@ class ComparedRow:
 
 
 def by_class_of(classes: pl.DataFrame, flows: pl.DataFrame) -> dict[str, dict[str, Any]]:
-    """Return the values that are compared, by class.
-
-    Parameters
-    ----------
-    classes, flows
-        Tables of a run.
-    """
+    """Return the values that are compared, by class, from two tables of a run."""
     of_flows = flows.group_by("class").agg(
         retransmitted=pl.col("retransmissions").sum() / pl.col("segments_sent").sum(),
         timeouts=pl.col("timeouts").sum(),
@@ -86,13 +80,7 @@ def numbers(rows: Sequence[ComparedRow], title: str = "") -> Table:
 
 
 def flows(arms: Sequence[Arm]) -> Table:
-    """Return a table of each run's flows, without those that are among many transfers.
-
-    Parameters
-    ----------
-    arms
-        Two or more.
-    """
+    """Return a table of each run's flows, without those that are among many transfers."""
     found: dict[str, dict[str, dict[str, Any]]] = {}
     for one in arms:
         tcp = summary.single(one.run.table("flows"), one.run.scenario().describe())
@@ -131,18 +119,18 @@ def _sentence(row: ComparedRow) -> str:
         if own is None:
             parts.append(f"no such class in {name}")
             continue
-        got = [f"{bit_rate(own['goodput_bit_s'])}{_change(base['goodput_bit_s'], own['goodput_bit_s'])}"]
-        if own["lost"] is not None:
-            got.append(f"{percent(own['lost'])} lost")
-        if own["delay_p95_s"] is not None:
-            got.append(f"95 % within {duration(own['delay_p95_s'])}")
-        parts.append(f"{', '.join(got)} in {name}")
-    begin = [bit_rate(base["goodput_bit_s"])]
-    if base["lost"] is not None:
-        begin.append(f"{percent(base['lost'])} lost")
-    if base["delay_p95_s"] is not None:
-        begin.append(f"95 % within {duration(base['delay_p95_s'])}")
-    return f"{row.of}: {', '.join(begin)} in {first}; {'; '.join(parts)}."
+        change = _change(base["goodput_bit_s"], own["goodput_bit_s"])
+        parts.append(f"{_got(own, change)} in {name}")
+    return f"{row.of}: {_got(base)} in {first}; {'; '.join(parts)}."
+
+
+def _got(own: Mapping[str, Any], change: str = "") -> str:
+    parts = [bit_rate(own["goodput_bit_s"]) + change]
+    if own["lost"] is not None:
+        parts.append(f"{percent(own['lost'])} lost")
+    if own["delay_p95_s"] is not None:
+        parts.append(f"95 % within {duration(own['delay_p95_s'])}")
+    return ", ".join(parts)
 
 
 def _change(base: float | None, value: float | None) -> str:
@@ -184,13 +172,7 @@ def _settings(path: str, value: Any) -> Iterator[str]:
 
 
 def figures(arms: Sequence[Arm]) -> list[Figure]:
-    """Return figures of runs side by side: curves over each other, delays as distributions.
-
-    Parameters
-    ----------
-    arms
-        Two or more.
-    """
+    """Return figures of runs side by side: curves over each other, delays as distributions."""
     curves = [
         overlay.Curves(
             one.name,
@@ -239,17 +221,7 @@ def figures(arms: Sequence[Arm]) -> list[Figure]:
 
 
 def render(arms: Sequence[Arm], command: Sequence[str], target: str) -> str:
-    """Return the page that compares runs.
-
-    Parameters
-    ----------
-    arms
-        Two or more; the others are compared with the first.
-    command
-        Words that compare them.
-    target
-        The page, as `-o` of the command names it.
-    """
+    """Return the page that compares runs with the first, by the words of `command` with `-o target`."""
     rows = table(arms)
     drawn = [
         page.drawing(

@@ -67,12 +67,7 @@ class TcpPart:
 def part(run: StoredRun, view: View) -> TcpPart | None:
     """Return the time-sequence graphs of a run, or None where TCP was not traced.
 
-    Parameters
-    ----------
-    run
-        A run read back from its folder.
-    view
-        What to show; its flows must exist.
+    The flows of `view` must exist.
     """
     trace = run.trace("tcp")
     if trace is None:
@@ -111,12 +106,8 @@ def _span(drawn: Sequence[time_sequence.Connection], view: View) -> tuple[tuple[
         inside = one.events.filter(pl.col("time_s").is_between(view.begin_s, end))
         if len(inside) > MOST_EVENTS:
             crowded, end = one.name, inside["time_s"][MOST_EVENTS - 1]
-    last = max(_last(one) for one in drawn)
+    last = max(float(one.events["time_s"][-1]) for one in drawn)
     return (view.begin_s, max(view.begin_s, min(end, last))), crowded
-
-
-def _last(one: time_sequence.Connection) -> float:
-    return float(one.events["time_s"][-1])
 
 
 def _figures(
