@@ -101,11 +101,6 @@ class CostOfRuns(msgspec.Struct, frozen=True):
 _COST = msgspec.json.Decoder(CostOfRuns)
 
 
-def is_undistorted(step: Step, alone: Step) -> bool:
-    """Return whether the runs of a step are as one alone is."""
-    return not step.over_budget and abs(step.mean / alone.mean - 1) <= TOLERANCE
-
-
 def measure(report: Callable[[Step, bool], None]) -> CostOfRuns:
     """Run the short scenario side by side until it is distorted; calls `report` after each step.
 
@@ -118,7 +113,7 @@ def measure(report: Callable[[Step, bool], None]) -> CostOfRuns:
     most = 0
     for step in _steps():
         steps.append(step)
-        fits = is_undistorted(step, steps[0])
+        fits = not step.over_budget and abs(step.mean / steps[0].mean - 1) <= TOLERANCE
         report(step, fits)
         if not fits:
             break

@@ -15,9 +15,6 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import msgspec
-import polars as pl
-
-from perhop.run.tables import frame
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -153,22 +150,11 @@ class Live(msgspec.Struct, frozen=True):
     suspended_s: float = 0.0
 
 
-class _Raw(msgspec.Struct):
-    """The output of ``perhop-live``."""
+class LiveRun(msgspec.Struct, frozen=True):
+    """A live run, as ``perhop-live`` has it: columns of its tables, and how it went."""
 
     tables: dict[str, dict[str, list[Any]]]
     trace: dict[str, dict[str, list[Any]]]
-    counts: dict[str, int]
-    invariants: list[str]
-    event_digest: str
-    live: Live
-
-
-class Finished(msgspec.Struct, frozen=True):
-    """A live run: its tables, and how it went."""
-
-    tables: dict[str, pl.DataFrame]
-    trace: dict[str, pl.DataFrame]
     counts: dict[str, int]
     invariants: list[str]
     event_digest: str
@@ -216,7 +202,7 @@ class Probe(msgspec.Struct, frozen=True):
 
 # at import, in one thread: several that are the first to decode a type crash msgspec (0.22)
 _PROBE = msgspec.json.Decoder(Probe)
-_RAW = msgspec.json.Decoder(_Raw)
+_LIVE_RUN = msgspec.json.Decoder(LiveRun)
 
 
 def probe(words: Sequence[str]) -> Probe | None:
@@ -277,7 +263,7 @@ def run(
     trace: Sequence[str],
     progress: Callable[[float, float], None] | None,
     pcap: Mapping[str, Path],
-) -> Finished:
+) -> LiveRun:
     """Run a scenario on real packets; it takes as long as the scenario lasts.
 
     Every file is opened here: the program with the privileges gets descriptors and no path.
@@ -301,14 +287,11 @@ def run(
         errors = _listen(child, progress)
         _check(child.wait(), errors)
         out.seek(0)
-        raw = _RAW.decode(out.read())
-    return Finished(
-        tables={name: frame(name, columns) for name, columns in raw.tables.items()},
-        trace={name: frame(name, columns) for name, columns in raw.trace.items()},
-        counts=raw.counts,
-        invariants=[*raw.invariants, *(f"over the error budget: {why}" for why in raw.live.over_budget)],
-        event_digest=raw.event_digest,
-        live=msgspec.structs.replace(raw.live, kernel=f"{platform.system()} {platform.release()}"),
+        done = _LIVE_RUN.decode(out.read())
+    return msgspec.structs.replace(
+        done,
+        invariants=[*done.invariants, *(f"over the error budget: {why}" for why in done.live.over_budget)],
+        live=msgspec.structs.replace(done.live, kernel=f"{platform.system()} {platform.release()}"),
     )
 
 

@@ -102,7 +102,8 @@ def look(release: str | None = None) -> list[Looked]:
     """
     text = _read("/etc/os-release") if release is None else release
     way = _way()
-    load = [sys.executable, "-I", "-B", "-c", _LOAD]
+    refused = _works([*(way.words if way else ()), sys.executable, "-I", "-B", "-c", _LOAD])
+    headers = _HEADER if os.path.exists(_HEADER) else None
     return [
         Looked("way in", way.name if way else None, "perhop emulate", _adds_way()),
         Looked("perhop-live", _program(), "perhop emulate", "make build"),
@@ -111,9 +112,9 @@ def look(release: str | None = None) -> list[Looked]:
         _control("dctcp", _DCTCP),
         Looked("TCP senders", _listed(), 'cc = "kernel:NAME"', "modprobe tcp_NAME"),
         Looked("SCHED_FIFO", _priority(way), "packets on time on a busy machine", _ROOT),
-        _tried("BPF", way, load, "ACK marking by eBPF", _ROOT),
+        Looked("BPF", "yes" if refused is None else None, "ACK marking by eBPF", _ROOT),
         *(Looked(one.name, which(one.name), one.needed_for, adds(one, text)) for one in TOOLS),
-        Looked(_HEADERS.name, _there(_HEADER), _HEADERS.needed_for, adds(_HEADERS, text)),
+        Looked(_HEADERS.name, headers, _HEADERS.needed_for, adds(_HEADERS, text)),
     ]
 
 
@@ -267,8 +268,7 @@ def _control(name: str, needed_for: str) -> Looked:
             one.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, name.encode())
         found: str | None = "yes"
     except OSError:
-        available = _read("/proc/sys/net/ipv4/tcp_available_congestion_control").split()
-        found = "yes, to root" if name in available else None
+        found = "yes, to root" if name in controls() else None
     return Looked(f"TCP {name}", found, needed_for, f"modprobe tcp_{name}")
 
 
@@ -277,11 +277,6 @@ def _listed() -> str | None:
     there = controls()
     more = [name for name in modules() if name not in there]
     return ", ".join(there) + (f"; as modules: {', '.join(more)}" if more else "") if there else None
-
-
-def _tried(what: str, way: Way | None, words: list[str], needed_for: str, add: str) -> Looked:
-    why = _works([*(way.words if way else ()), *words])
-    return Looked(what, "yes" if why is None else None, needed_for, add)
 
 
 def _works(words: list[str]) -> str | None:
@@ -293,10 +288,6 @@ def _works(words: list[str]) -> str | None:
     except (OSError, subprocess.TimeoutExpired) as error:
         return str(error)
     return None if done.returncode == 0 else done.stderr.strip() or f"status {done.returncode}"
-
-
-def _there(file: str) -> str | None:
-    return file if os.path.exists(file) else None
 
 
 def _read(file: str) -> str:

@@ -380,7 +380,8 @@ def write(
         file = folder / f"{name}.parquet"
         files[file.name] = write_table(table.write_parquet, file).hexdigest()
     if result.live is not None and result.live.iperf3 is not None:
-        write_file(folder / "iperf3.json", _json(result.live.iperf3.summary()))
+        said = msgspec.json.encode(result.live.iperf3.summary())
+        write_file(folder / "iperf3.json", msgspec.json.format(said, indent=2) + b"\n")
     traces = traces or TraceFiles(folder)
     for kind, table in result.trace.items():
         traces.add(kind, table)
@@ -412,10 +413,6 @@ def write(
     text = sealed(record)
     write_file(folder / "record.json", text)
     return _RECORD.decode(text)
-
-
-def _json(document: Any) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
 
 
 def _measured(how: Live | None) -> Live | None:

@@ -16,7 +16,7 @@ import polars as pl
 from perhop.run import live
 from perhop.run.live import Live
 from perhop.run.space import check_memory
-from perhop.run.tables import TABLES
+from perhop.run.tables import TABLES, frame
 from perhop.scenario.scenario import HOPS_PER_S, Scenario
 
 if TYPE_CHECKING:
@@ -209,16 +209,17 @@ def _run_live(
 ) -> Result:
     """Run a scenario on real packets; its trace comes when it is over."""
     done = live.run(scenario, trace, progress, pcap)
-    tables: dict[str, Any] = dict(done.tables)
+    tables: dict[str, Any] = {name: frame(name, columns) for name, columns in done.tables.items()}
+    traced = {kind: frame(kind, columns) for kind, columns in done.trace.items()}
     if keep is not None:
-        for kind, rows in done.trace.items():
+        for kind, rows in traced.items():
             keep(kind, rows)
     return Result(
         scenario=scenario,
         **tables,
         counts=done.counts,
         event_digest=done.event_digest,
-        trace={} if keep is not None else done.trace,
+        trace={} if keep is not None else traced,
         invariants=done.invariants,
         live=done.live,
     )

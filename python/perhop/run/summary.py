@@ -13,19 +13,12 @@ from perhop.stats.warmup import BATCH, mser
 if TYPE_CHECKING:
     from perhop.scenario.scenario import Description
 
-COLORS = ("green", "yellow", "red")
-
 
 def first_of_each(table: pl.DataFrame, most: int, name: str = "name") -> pl.DataFrame:
     """Return at most so many rows, in their order: the first of each table of the scenario file.
 
     Every table of the file, such as a ``[[flow]]`` that stands for ``web[0]`` to ``web[122]``, gets as many
     rows as every other as long as it has them.
-
-    Parameters
-    ----------
-    table
-        Rows in the order of the file.
     """
     place = pl.int_range(pl.len()).over(_group(name))
     return table.with_row_index("_row").sort(place, "_row").head(most).sort("_row").drop("_row")
@@ -41,11 +34,6 @@ def transfers(flows: pl.DataFrame, meaning: Description) -> pl.DataFrame:
 
     Columns: ``group``, ``class``, ``begun``, ``completed``, and ``mean_s``, ``median_s`` and ``p95_s``, how
     long those that completed took, by the rule of the table `classes`. Warm-up included.
-
-    Parameters
-    ----------
-    meaning
-        Its scenario: which flows are transfers, and when it ended.
     """
     took = pl.col("took_s")
     given = with_time(flows).filter(pl.col("name").is_in(_many(meaning)))

@@ -1,4 +1,4 @@
-"""Which settings of an element a scenario chose, and which are as they are by default."""
+"""The schema of scenarios: which settings of an element one chose, and which are as by default."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ def parted(table: dict[str, Any], structure: str) -> tuple[dict[str, Any], dict[
     tuple
         Both together have every setting of the schema; one that is left out and has no default is None.
     """
-    return _parted(table, _structures()[structure])
+    return _parted(table, schema()["$defs"][structure])
 
 
 @cache
-def _structures() -> dict[str, Any]:
-    structures: dict[str, Any] = json.loads(_core.schema())["$defs"]
-    return structures
+def schema() -> dict[str, Any]:
+    """Return the schema of scenarios, as ``perhop schema`` prints it."""
+    found: dict[str, Any] = json.loads(_core.schema())
+    return found
 
 
 def _parted(table: dict[str, Any], rules: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -40,7 +41,7 @@ def _parted(table: dict[str, Any], rules: dict[str, Any]) -> tuple[dict[str, Any
     default: dict[str, Any] = {}
     for key, rule in own["properties"].items():
         value = table.get(key, rule.get("default"))
-        below = _structures()[rule["$ref"].rsplit("/", 1)[1]] if "$ref" in rule else rule
+        below = schema()["$defs"][rule["$ref"].rsplit("/", 1)[1]] if "$ref" in rule else rule
         if value == rule.get("default"):
             default[key] = value
         elif isinstance(value, dict) and "properties" in below.get("oneOf", [below])[0]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 from perhop.run.tables import TRACES
 from perhop.scenario.scenario import Scenario
 from perhop.serve import listing
-from perhop.serve.places import Place, UnknownPlaceError
+from perhop.serve.places import Place, UnknownPlaceError, word
 from perhop.serve.settings import Form, form, laid_over
 
 if TYPE_CHECKING:
@@ -99,10 +98,6 @@ class Base:
     word: str
     stem: str
 
-    def with_sets(self, sets: Sequence[str]) -> Scenario:
-        """Return the scenario with overrides."""
-        return self.scenario.unread(*sets)
-
 
 def base_of(place: Place) -> Base:
     """Return the scenario that a form begins with.
@@ -116,11 +111,11 @@ def base_of(place: Place) -> Base:
     """
     if place.kind == "run":
         head = listing.head(place)
-        word = f"{place.word}/scenario.toml"
+        file = f"{place.word}/scenario.toml"
         stem = re.sub(r"-\d+$", "", place.path.resolve().name)
-        return Base(Scenario.load(Path(word)), head.overrides, head.trace, word, _clean(stem))
+        return Base(Scenario.load(file), head.overrides, head.trace, file, _clean(stem))
     if place.kind == "scenario":
-        return Base(Scenario.load(Path(place.word)), [], [], place.word, _clean(place.path.stem))
+        return Base(Scenario.load(place.word), [], [], place.word, _clean(place.path.stem))
     raise UnknownPlaceError(place.key)
 
 
@@ -152,10 +147,9 @@ def offer(base: Base, filled: Filled, settle: bool = True) -> Offer:
     ScenarioError
         The scenario is invalid before any change.
     """
-    before = base.with_sets(filled.sets)
-    shown = form(before.resolve(), filled.values)
+    shown = form(base.scenario.unread(*filled.sets).resolve(), filled.values)
     sets = laid_over(filled.sets, shown.overrides)
-    after = base.with_sets(sets)
+    after = base.scenario.unread(*sets)
     mistakes, warnings = ([one["rendered"].rstrip() for one in found] for found in after.diagnose())
     if not settle or mistakes or not shown.overrides:
         return Offer(shown, filled.sets, sets, mistakes, warnings)
@@ -169,5 +163,4 @@ def run_words(site: Site, base: Base, sets: Sequence[str], trace: Sequence[str],
         words += ["-s", one]
     if trace:
         words += ["--trace", ",".join(trace)]
-    folder = str(site.home / (name or site.free_name(base.stem)))
-    return [*words, "-o", f"./{folder}" if folder.startswith("-") else folder]
+    return [*words, "-o", word(site.home / (name or site.free_name(base.stem)))]

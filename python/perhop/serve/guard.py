@@ -5,19 +5,14 @@ from __future__ import annotations
 import asyncio
 import re
 import secrets
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any, TypeAlias
 from urllib.parse import parse_qs
 
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from perhop.serve.connections import SILENT_S
-
-Scope: TypeAlias = MutableMapping[str, Any]
-Message: TypeAlias = MutableMapping[str, Any]
-Receive: TypeAlias = Callable[[], Awaitable[Message]]
-Send: TypeAlias = Callable[[Message], Awaitable[None]]
-App: TypeAlias = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 _LOOPBACK = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:[0-9]{1,5})?", re.IGNORECASE)
 _LARGEST_BODY = 1_000_000
@@ -25,6 +20,8 @@ _TOO_MUCH = "That is too much."
 _SAFE = ("GET", "HEAD")
 
 _ALWAYS = {
+    "content-security-policy": "default-src 'none'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'",
     "cache-control": "no-store",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
@@ -32,7 +29,6 @@ _ALWAYS = {
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
 }
-_NOTHING = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 
 def policy(nonce: str) -> str:
@@ -52,7 +48,7 @@ class Guard:
         Of the server: its cookie is called by it, as browsers send cookies to every port.
     """
 
-    def __init__(self, app: App, port: int) -> None:
+    def __init__(self, app: ASGIApp, port: int) -> None:
         self._app = app
         self._cookie = f"perhop-{port}"
         self._secret = secrets.token_urlsafe(32)
@@ -70,11 +66,15 @@ class Guard:
         headers = _headers(scope)
         refused = _refused(scope, headers)
         if refused is None and not self._has_cookie(headers.get("cookie", "")):
-            if await self._open(scope, send):
+            if self._opens(scope):
+                cookie = f"{self._cookie}={self._secret}; HttpOnly; SameSite=Strict; Path=/"
+                opened = PlainTextResponse("", 303, {"location": "/", "set-cookie": cookie})
+                await opened(scope, receive, _with_headers(send))
                 return
             refused = 403, "This address opens with the link that `perhop serve` printed; it works once."
         if refused is not None:
-            await _answer(send, *refused)
+            status, text = refused
+            await PlainTextResponse(text, status)(scope, receive, _with_headers(send))
             return
         await self._app(scope, _bounded(receive), _with_headers(send))
 
@@ -83,26 +83,21 @@ class Guard:
         given = [value for name, _, value in pairs if name == self._cookie]
         return any(secrets.compare_digest(one.encode(), self._secret.encode()) for one in given)
 
-    async def _open(self, scope: Scope, send: Send) -> bool:
-        """Give the cookie for the token, which then has done its work."""
+    def _opens(self, scope: Scope) -> bool:
+        """Return whether a request has the token, which then has done its work."""
         if scope["path"] != "/" or scope["method"] != "GET" or self.token is None:
             return False
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
         if not secrets.compare_digest(given.encode(), self.token.encode()):
             return False
         self.token = None
-        cookie = f"{self._cookie}={self._secret}; HttpOnly; SameSite=Strict; Path=/"
-        await _answer(send, 303, "", location="/", set_cookie=cookie)
         return True
 
 
 def _headers(scope: Scope) -> dict[str, str]:
     """Return the headers; of one that comes twice, both, so that neither is overlooked."""
-    found: dict[str, str] = {}
-    for name, value in scope["headers"]:
-        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
-        found[key] = f"{found[key]}; {text}" if key in found else text
-    return found
+    given = Headers(scope=scope)
+    return {name: "; ".join(given.getlist(name)) for name in given}
 
 
 def _refused(scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
@@ -151,19 +146,9 @@ def _with_headers(send: Send) -> Send:
 
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
-            have = {name.lower() for name, _ in message["headers"]}
-            more = {"content-security-policy": _NOTHING} | _ALWAYS
-            pairs = [(name.encode(), value.encode()) for name, value in more.items()]
-            message["headers"] = [*message["headers"], *(pair for pair in pairs if pair[0] not in have)]
+            headers = MutableHeaders(scope=message)
+            for name, value in _ALWAYS.items():
+                headers.setdefault(name, value)
         await send(message)
 
     return sent
-
-
-async def _answer(send: Send, status: int, text: str, **more: str) -> None:
-    headers = {"content-type": "text/plain; charset=utf-8", "content-length": str(len(text.encode()))}
-    headers |= {name.replace("_", "-"): value for name, value in more.items()}
-    pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
-    sent = _with_headers(send)
-    await sent({"type": "http.response.start", "status": status, "headers": pairs})
-    await sent({"type": "http.response.body", "body": text.encode()})

@@ -33,11 +33,6 @@ class BusyError(Exception):
     """As many jobs are going as there may be."""
 
 
-def command(words: Sequence[str]) -> list[str]:
-    """Return the words that run a command with this very perhop until its input closes."""
-    return [sys.executable, "-m", "perhop.cli.tied", *words]
-
-
 @dataclass
 class Job:
     """A command that was started.
@@ -104,13 +99,7 @@ class Job:
 
 
 class Jobs:
-    """All jobs of a server.
-
-    Parameters
-    ----------
-    most
-        How many may go side by side.
-    """
+    """All jobs of a server, at most so many side by side."""
 
     def __init__(self, most: int) -> None:
         self.most = most
@@ -166,7 +155,7 @@ class Jobs:
 
     async def _process(self, words: Sequence[str]) -> asyncio.subprocess.Process:
         process = await asyncio.create_subprocess_exec(
-            *command(words),
+            *(sys.executable, "-m", "perhop.cli.tied", *words),
             stdin=self._tie,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

@@ -42,15 +42,19 @@ class Place:
 
     @property
     def word(self) -> str:
-        """The path as a word of a command; no option begins like it."""
-        text = str(self.path)
-        return f"./{text}" if text.startswith("-") else text
+        """The path as a word of a command."""
+        return word(self.path)
 
     def stamp(self) -> tuple[int, ...]:
         """Return a stamp that changes when the files behind a page do."""
         names = (ledger.FILE, f"{ledger.FILE}-wal") if self.kind == "store" else ("record.json",)
         files = [self.path / name for name in names] if self.path.is_dir() else [self.path]
         return tuple(_time(file) for file in files)
+
+
+def word(path: Path) -> str:
+    """Return a path as a word of a command; no option begins like it."""
+    return f"./{path}" if str(path).startswith("-") else str(path)
 
 
 def _time(file: Path) -> int:
@@ -67,9 +71,9 @@ class Found:
     places: tuple[Place, ...]
     whole: bool
 
-    def of(self, *kinds: Kind) -> list[Place]:
-        """Return those of some kinds."""
-        return [place for place in self.places if place.kind in kinds]
+    def of(self, kind: Kind) -> list[Place]:
+        """Return those of a kind."""
+        return [place for place in self.places if place.kind == kind]
 
 
 def search(roots: Sequence[Path]) -> Found:

@@ -37,7 +37,8 @@ def routes(site: Site) -> list[Route]:
                 "error: one run is not compared with itself\nhint: choose two runs or more on the first page"
             )
             return problem(request, 422, "Compare what with what?", text, "perhop compare A B")
-        return await _made(site, request, compare_words(places), places)
+        words = ["compare", *(place.word for place in places), "-o", "-"]
+        return await _made(site, request, words, places)
 
     async def treatments(request: Request) -> Response:
         key, of = request.path_params["key"], request.query_params.getlist("of")

@@ -62,8 +62,6 @@ def serve(given: Sequence[Path], own: socket.socket, announce: Callable[[str], N
 
     Parameters
     ----------
-    given
-        Folders, stores, runs and scenario files.
     own
         The socket; see `listen`.
     announce

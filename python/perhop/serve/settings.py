@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from itertools import chain
 from typing import Any
 
-from perhop import _core
+from perhop.scenario.defaults import schema
 from perhop.scenario.overrides import toml
 
 _NAMES = {"name", "ends", "at", "to", "from", "between"}
@@ -89,13 +87,6 @@ def laid_over(overrides: Sequence[str], more: Sequence[str]) -> list[str]:
     return [*kept, *more]
 
 
-@cache
-def schema() -> dict[str, Any]:
-    """Return the schema, as ``perhop schema`` prints it."""
-    found: dict[str, Any] = json.loads(_core.schema())
-    return found
-
-
 def form(resolved: str, given: Mapping[str, str]) -> Form:
     """Make the form of a scenario.
 
@@ -118,10 +109,7 @@ def _named(kind: str, value: Mapping[str, Any]) -> str:
     """Return the name that paths have for an element."""
     if kind not in ("link", "port"):
         return str(value["name"])
-    return _joined(value.get("ends") or value.get("between") or (value["at"], value["to"]))
-
-
-def _joined(ends: Any) -> str:
+    ends = value.get("ends") or value.get("between") or (value["at"], value["to"])
     return "-".join(str(end).replace("[*]", "") for end in ends)
 
 

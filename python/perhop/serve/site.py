@@ -20,13 +20,7 @@ from perhop.serve.places import Found, Place, look_up, search
 
 @dataclass
 class Site:
-    """A server.
-
-    Parameters
-    ----------
-    given
-        Folders, stores, runs and files that are served.
-    """
+    """A server of the folders, stores, runs and files that are given."""
 
     given: Sequence[Path]
     home: Path

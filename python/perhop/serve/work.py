@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import AsyncIterator
+from contextlib import suppress
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from perhop.experiment.rules import name_of
 from perhop.serve.jobs import Job, following
-from perhop.serve.places import Place, UnknownPlaceError
+from perhop.serve.places import Place, UnknownPlaceError, word
 from perhop.serve.site import Site, own_page
 
 
@@ -32,7 +32,7 @@ def routes(site: Site) -> list[Route]:
 
     async def page(request: Request) -> Response:
         job = job_of(request)
-        return own_page(request, "job.html.j2", {"title": job.line, "job": job, **_result(site, job)})
+        return own_page(request, "job.html.j2", {"title": job.line, "job": job, "result": _result(site, job)})
 
     async def end(request: Request) -> Response:
         job = job_of(request)
@@ -60,20 +60,15 @@ def campaign_words(site: Site, place: Place) -> tuple[list[str], str]:
     if place.kind != "campaign":
         raise UnknownPlaceError(place.key)
     name = name_of(place.path)
-    folder = str(site.home / name)
-    store = f"./{folder}" if folder.startswith("-") else folder
-    return ["campaign", "run", place.word, "-o", store], f"{site.home_key}/{name}"
+    return ["campaign", "run", place.word, "-o", word(site.home / name)], f"{site.home_key}/{name}"
 
 
-def _result(site: Site, job: Job) -> dict[str, object]:
+def _result(site: Site, job: Job) -> Place | None:
     """Return the place of a job's result, if it is there and records how the job ended."""
-    found = None
     if job.state == "ended":
-        try:
-            found = site.look_up(job.result)
-        except UnknownPlaceError:
-            found = None
-    return {"result": found, "again": shlex.join(["perhop", *job.words])}
+        with suppress(UnknownPlaceError):
+            return site.look_up(job.result)
+    return None
 
 
 async def _events(site: Site, job: Job, seen: int) -> AsyncIterator[str]:
