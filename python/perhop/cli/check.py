@@ -27,10 +27,6 @@ def command(
     as_json: options.Json = False,
 ) -> int:
     """Validate scenarios, campaigns, claims and studies: all mistakes in one pass, then warnings."""
-    return _check(files, overrides, as_json)
-
-
-def _check(files: list[Path], overrides: list[str] | None, as_json: bool) -> int:
     from perhop.cli.output import beside, note, print_json, warn
 
     found, unread = [], []

@@ -33,17 +33,7 @@ class ExitCode(IntEnum):
 
 
 class CommandError(Exception):
-    """A command that cannot go on, reported to the user in one line.
-
-    Parameters
-    ----------
-    code
-        Exit status.
-    message
-        The mistake, with the value.
-    hint
-        A remedy.
-    """
+    """A command that cannot go on: the mistake, with the value, in one line, and a remedy as hint."""
 
     def __init__(self, code: ExitCode, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -52,7 +42,7 @@ class CommandError(Exception):
 
 
 class UsageError(CommandError):
-    """A command line that asks for something that cannot be; parameters as of a `CommandError`."""
+    """A command line that asks for something that cannot be."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(ExitCode.USAGE, message, hint)

@@ -6,7 +6,6 @@ import math
 import os
 import sys
 import time
-from types import TracebackType
 from typing import TYPE_CHECKING
 
 from perhop.cli.output import note
@@ -30,10 +29,6 @@ class Progress:
 
     Parameters
     ----------
-    label
-        The work, in a word or two.
-    quiet
-        Show nothing.
     bound
         The work may end before all of it is done, so that the time left is the most it can be.
     """
@@ -68,9 +63,7 @@ class Progress:
             self._bar.add_task(self._label, total=1.0)
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._bar is not None:
             self._bar.stop()
 

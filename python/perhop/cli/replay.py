@@ -16,10 +16,7 @@ if TYPE_CHECKING:
 class Traces:
     """A run's traces compared with those that come again, part by part to spare memory.
 
-    Parameters
-    ----------
-    stored
-        The run; those of its traces are compared that have the columns of today.
+    Those are compared that have the columns of today.
     """
 
     def __init__(self, stored: StoredRun) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -37,7 +38,7 @@ def command(
     """Say how many replications give a half-width, or find a difference; nothing is run."""
     from perhop.experiment.analyze import asked_of
     from perhop.experiment.replications import TooManyError, for_difference, for_half_width
-    from perhop.say.replications import document, of_needed
+    from perhop.say.replications import of_needed
 
     if (half_width is None) == (difference is None):
         message = "one of --half-width and --difference says what is wanted"
@@ -54,7 +55,7 @@ def command(
     except TooManyError as error:
         raise UsageError(f"--difference: {error}", "choose some with --where FACTOR=LEVEL") from error
     if as_json:
-        print_json({"store": str(store), "needed": document(found)})
+        print_json({"store": str(store), "needed": [asdict(one) for one in found]})
         return
     if not found:
         message = f"{store}: no treatment has two values, so that nothing is known of their spread"

@@ -22,13 +22,7 @@ __all__ = ["Plots", "Shown", "first_screen", "write_page"]
 
 @dataclass(frozen=True)
 class Shown:
-    """A figure, which a notebook draws where it is the value of a cell.
-
-    Parameters
-    ----------
-    figure
-        Not drawn yet.
-    """
+    """A figure, which a notebook draws where it is the value of a cell."""
 
     figure: Figure
 

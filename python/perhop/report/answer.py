@@ -24,8 +24,6 @@ class Pill:
 
     Parameters
     ----------
-    text
-        The words.
     target
         Where it leads: ``#id`` on the page, or an address.
     look
@@ -39,17 +37,7 @@ class Pill:
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer that a page begins with.
-
-    Parameters
-    ----------
-    sentences
-        Three at most, with their numbers.
-    figure
-        The one that tells most, or None where nothing can be drawn.
-    pills
-        Places to look at next.
-    """
+    """The answer that a page begins with: three sentences at most, a figure if one can be drawn, pills."""
 
     sentences: tuple[str, ...]
     figure: Drawing | None

@@ -58,11 +58,14 @@ def render(store: Store, claims: str = "", judged: Sequence[JudgedClaim] = ()) -
     runs = store.runs()
     scalars = store.scalars()
     analyses = analyze(scalars, asked_of(campaign))
-    where, view = shlex.quote(str(store.folder)), _view(store)
+    where = shlex.quote(str(store.folder))
+    conditions = [] if store.only is None else store.only.conditions
+    view = shlex.join(word for one in conditions for word in ("--where", one))
     seen = f"{where} {view}".rstrip()
     judging = f"{seen} --claims {shlex.quote(claims)}"
     sections = [_section(one, place, store.folder, view) for place, one in enumerate(analyses)]
     answered = recommended(store) if store.only is None else None
+    title = campaign.name if store.only is None else f"{campaign.name}, {store.only}"
     lead = next((part["curve"] for part in sections if part["curve"] is not None), None)
     found = answered[0] if answered else None
     if found is not None and (scores := effects.scores(found)) is not None:
@@ -70,7 +73,7 @@ def render(store: Store, claims: str = "", judged: Sequence[JudgedClaim] = ()) -
     return page.render(
         "campaign.html.j2",
         {
-            "title": f"Recommendation for {campaign.scenario.name}" if answered else _title(store),
+            "title": f"Recommendation for {campaign.scenario.name}" if answered else title,
             "answer": answered[1] if answered else [],
             "varied": varied(store, runs),
             "within": _within(analyses),
@@ -104,17 +107,6 @@ def render(store: Store, claims: str = "", judged: Sequence[JudgedClaim] = ()) -
             },
         },
     )
-
-
-def _view(store: Store) -> str:
-    """Return the options that choose the slice of a store."""
-    conditions = [] if store.only is None else store.only.conditions
-    return shlex.join(word for one in conditions for word in ("--where", one))
-
-
-def _title(store: Store) -> str:
-    name = store.campaign.name
-    return name if store.only is None else f"{name}, {store.only}"
 
 
 def _within(analyses: list[Analysis]) -> str:

@@ -37,8 +37,6 @@ class StudyPage:
 
     Parameters
     ----------
-    title
-        Of the page.
     document
         Rows and claims, as ``perhop reproduce --json`` prints them.
     sections

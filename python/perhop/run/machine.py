@@ -92,15 +92,9 @@ def which(name: str) -> str | None:
     return shutil.which(name, path=_PATH)
 
 
-def look(release: str | None = None) -> list[Looked]:
-    """Try each requirement of real packets, in child processes.
-
-    Parameters
-    ----------
-    release
-        Text of an os-release file, which decides the commands; that of this machine if none is given.
-    """
-    text = _read("/etc/os-release") if release is None else release
+def look() -> list[Looked]:
+    """Try each requirement of real packets, in child processes."""
+    text = _read("/etc/os-release")
     way = _way()
     refused = _works([*(way.words if way else ()), sys.executable, "-I", "-B", "-c", _LOAD])
     headers = _HEADER if os.path.exists(_HEADER) else None

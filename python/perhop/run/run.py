@@ -304,15 +304,7 @@ def _estimate_of(source: bytes, name: str, overrides: tuple[str, ...]) -> _Estim
 
 
 def expected_s(work: Sequence[float], workers: int) -> float:
-    """Estimate how long jobs take on idle cores, s.
-
-    Parameters
-    ----------
-    work
-        Of each, as `job_work` gives it; it counts losses and recoveries as if there were none.
-    workers
-        Threads, each with a core of its own.
-    """
+    """Estimate how long jobs take on idle cores, s; losses and recoveries are no `work`."""
     return sum(work) / (HOPS_PER_S * workers)
 
 

@@ -14,13 +14,7 @@ _KEY = "record_hash"
 
 
 class Hashed:
-    """A file that is hashed while it is written, in order.
-
-    Parameters
-    ----------
-    digest
-        Of what it holds already; a new one for a new file.
-    """
+    """A file that is hashed while it is written, in order; `digest` is of what it holds already."""
 
     def __init__(self, out: IO[bytes], digest: Any = None) -> None:
         self._out = out

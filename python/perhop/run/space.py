@@ -16,12 +16,7 @@ BYTES_A_HOP = {"packets": 12.0, "queue": 7.0, "cwnd": 1.5, "tcp": 17.0}
 
 
 def check_memory(needed: int, runs: int = 1) -> None:
-    """Refuse a run that needs more memory than the machine or a limit leaves.
-
-    Parameters
-    ----------
-    runs
-        How many runs at once need them.
+    """Refuse so many runs at once that need more memory than the machine or a limit leaves.
 
     Raises
     ------

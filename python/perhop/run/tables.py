@@ -71,13 +71,7 @@ def frame(name: str, columns: dict[str, list[Any]]) -> pl.DataFrame:
 
 
 def complete(name: str, table: pl.DataFrame | None) -> pl.DataFrame:
-    """Return a table with every column of today.
-
-    Parameters
-    ----------
-    table
-        As a run of any format left it, None where it left none; what it lacks is null.
-    """
+    """Return a table of a run of any format with every column of today; what it lacks is null."""
     columns = {column.name: _TYPES[column.type] for column in SCHEMA[name].columns}
     if table is None:
         return pl.DataFrame(schema=columns)

@@ -52,12 +52,6 @@ class Table:
 
     Parameters
     ----------
-    title
-        Its heading.
-    columns
-        Headings of the columns.
-    rows
-        From top to bottom.
     left
         That many first columns of a page's table are set to the left, the others to the right; without it,
         as in a terminal: numbers to the right, with or without a unit.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from perhop.experiment.replications import FOUND
 from perhop.say.document import MOST_ROWS, Heading, Part, Table
@@ -77,8 +76,3 @@ def _table(own: Sequence[Needed]) -> Table:
     return Table(
         f"Needed{scale.in_unit}", columns, rows, whole="with --all", picked="the worst", most=MOST_ROWS
     )
-
-
-def document(found: Sequence[Needed]) -> list[dict[str, Any]]:
-    """Return what is needed as JSON: numbers in the response's own unit."""
-    return [asdict(one) for one in found]

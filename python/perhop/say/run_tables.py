@@ -25,15 +25,7 @@ _ENDS = "flow: name | from | to"
 
 
 def printed(tables: Mapping[str, pl.DataFrame], meaning: Description, folder: Path) -> Iterator[Table]:
-    """Go through the tables that the terminal prints of a run.
-
-    Parameters
-    ----------
-    tables, meaning
-        Of the run, by name, and its scenario.
-    folder
-        Where all of them are.
-    """
+    """Go through the tables that the terminal prints of a run; all of them are in its folder."""
 
     def table(
         name: str, title: str, rows: pl.DataFrame, *columns: str, picked: str = _IN_ORDER, each: str = ""

@@ -25,13 +25,7 @@ _WORD = re.compile(r"[^ \n]+")
 
 
 def show(*parts: Part, whole: bool = False) -> None:
-    """Print a document to stdout, as wide as the terminal is.
-
-    Parameters
-    ----------
-    whole
-        Every row that a table has, not the first ones.
-    """
+    """Print a document to stdout, as wide as the terminal is; `whole` with every row of its tables."""
     at_terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size().columns if at_terminal else _WIDTH_WITHOUT_TERMINAL
 
