@@ -29,7 +29,7 @@ def _page() -> Iterator[str]:
     whole: Any = typer.main.get_command(build_app())
     yield f'.TH PERHOP 1 "" "perhop {perhop.__version__}" "User Commands"'
     yield ".SH NAME"
-    yield f"perhop \\- {_text(_first(whole.help))}"
+    yield f"perhop \\- {_text(whole.help.strip().splitlines()[0])}"
     yield ".SH SYNOPSIS"
     yield ".B perhop\n.I COMMAND\n[\\fIOPTION\\fR]..."
     yield ".SH COMMANDS"
@@ -62,10 +62,6 @@ def _parameter(parameter: Any) -> Iterator[str]:
         return
     value = "" if getattr(parameter, "is_flag", False) else f" {parameter.metavar or 'VALUE'}"
     yield f".TP\n.B {_text(', '.join(words) + value)}\n{text}"
-
-
-def _first(text: str | None) -> str:
-    return (text or "").strip().splitlines()[0]
 
 
 def _text(text: str) -> str:

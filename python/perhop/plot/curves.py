@@ -59,19 +59,7 @@ def draw(
     width: float,
     logarithmic: Sequence[Literal["x", "y"]] = (),
 ) -> str:
-    """Return a row of panels as SVG.
-
-    Parameters
-    ----------
-    panels
-        From left to right; they share one legend.
-    across
-        Of the horizontal axes, with the unit.
-    height, width
-        In inches.
-    logarithmic
-        Which axes are; a horizontal one has its ticks at the points.
-    """
+    """Return a row of panels with one legend as SVG; a `logarithmic` x axis has its ticks at the points."""
     with style.figure(width, height, ncols=len(panels), squeeze=False) as (made, grid):
         for axes, panel in zip(grid[0], panels, strict=True):
             for line in panel.lines:

@@ -21,14 +21,7 @@ def draw(
 ) -> str | None:
     """Return the figure of one queue as SVG, or None where its averages are not in the series.
 
-    Parameters
-    ----------
-    series
-        Long table with ``time_s``, ``path``, ``quantity``, ``value``.
-    thresholds
-        Of each colour of the queue, best first, in the unit of its averages.
-    warmup_s
-        End of the warm-up in s, marked by a dashed line; none at 0.
+    The thresholds are of each colour of the queue, best first; all else as of `perhop.plot.series.draw`.
     """
     own = series.filter(pl.col("path").is_in([path, *(f"{path}.{one.color}" for one in thresholds)]))
     averages = own.filter(pl.col("quantity").is_in(["average_packets", "average_bytes"]))

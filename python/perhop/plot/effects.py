@@ -29,15 +29,7 @@ class Mean(NamedTuple):
 
 @dataclass(frozen=True)
 class Line:
-    """Means of a group, one for each level.
-
-    Parameters
-    ----------
-    name
-        What the legend calls it; empty for a single line.
-    means
-        In the order of the levels; `None` where there is no value.
-    """
+    """Means of a group, one for each level, None where it has no value; a single line needs no name."""
 
     name: str
     means: Sequence[Mean | None]
@@ -60,14 +52,7 @@ class Panel:
 def draw_means(panels: Sequence[Panel], label: str, title: str, grand: float | None = None) -> str:
     """Return means by level as SVG, a panel for each factor or pair, at most four side by side.
 
-    Parameters
-    ----------
-    panels
-        All have the same vertical axis.
-    label
-        Of the response, with its unit.
-    grand
-        Mean of all, drawn as a line across.
+    All have the same vertical axis, of the response with its unit; `grand`, the mean of all, is a line.
     """
     across = min(len(panels), 4 if all(len(panel.lines) == 1 for panel in panels) else 3)
     rows = math.ceil(len(panels) / across)
@@ -106,14 +91,8 @@ def draw_curve(
 ) -> str:
     """Draw a response over a swept setting: means, interval bands, single runs as dots.
 
-    Parameters
-    ----------
-    x
-        Where each level lies; the panel's `factor` says what and in which unit.
-    label
-        Of the response, with its unit.
-    replications
-        Place and value of every single run.
+    `x` is where each level lies, in the unit that the panel's `factor` names; `replications` are place and
+    value of every single run.
     """
     with style.figure(5.6, 3.7) as (made, axes):
         if replications:

@@ -179,12 +179,7 @@ def thinned_in_words(rows: pl.DataFrame) -> str:
 def by_class(series: pl.DataFrame, class_of: Mapping[str, str]) -> pl.DataFrame:
     """Return the goodput of each class as a series of its own, with paths like ``class.gold``.
 
-    Parameters
-    ----------
-    series
-        Long table with ``time_s``, ``path``, ``quantity``, ``value``.
-    class_of
-        The class of each flow by its path, ``flow.web[3]`` or ``udp.voice``.
+    The class of each flow is by its path, ``flow.web[3]`` or ``udp.voice``.
     """
     rate = pl.when(pl.col("path").str.starts_with("udp.")).then(pl.lit("throughput_bit_s"))
     rows = series.filter(pl.col("quantity") == rate.otherwise(pl.lit("goodput_bit_s")))

@@ -19,14 +19,7 @@ def draw(
 ) -> str:
     """Return goodput by class and the mean congestion window of its flows, both arms, as SVG.
 
-    Parameters
-    ----------
-    kernel, simulator
-        Long tables with ``time_s``, ``path``, ``quantity``, ``value``.
-    class_of
-        The class of each path, such as ``flow.up``; others are left out.
-    warmup_s
-        End of the warm-up in s, marked by a dashed line; none at 0.
+    Series, classes and warm-up are as of `perhop.plot.series.draw`.
     """
     classes = list(dict.fromkeys(class_of.values()))[:_MOST_CLASSES]
     panels = (

@@ -47,12 +47,9 @@ def write(store: Store) -> Path:
 
 
 def render(store: Store, claims: str = "", judged: Sequence[JudgedClaim] = ()) -> str:
-    """Return the page of a store as HTML. The same runs give the same page.
+    """Return the page of a store as HTML, with the claims of a file as judged on it, if any.
 
-    Parameters
-    ----------
-    claims, judged
-        A file of claims, and they as judged on the store; without them the page has none.
+    The same runs give the same page.
     """
     campaign = store.campaign
     runs = store.runs()

@@ -39,12 +39,7 @@ def drawing(
 ) -> Drawing:
     """Return a figure whose SVG, made by `perhop.plot`, goes into the page as it is.
 
-    Parameters
-    ----------
-    id, title, svg, caption, command
-        As of a `Drawing`.
-    numbers
-        CSV that the figure is drawn from; more than 100 kB is left to the command.
+    The `numbers` that it is drawn from are CSV; more than 100 kB is left to the command.
     """
     csv = f"data:text/csv;base64,{b64encode(numbers).decode()}" if 0 < len(numbers) <= _MOST_NUMBERS else ""
     return Drawing(id, title, Markup(svg), caption, command, csv)

@@ -27,15 +27,7 @@ _MOST_BESIDE = 4
 
 @dataclass(frozen=True)
 class View:
-    """The part of a traced run that is shown.
-
-    Parameters
-    ----------
-    flows
-        Names; empty for the first `MOST_FLOWS`.
-    begin_s, end_s
-        First and last time, s.
-    """
+    """The part of a traced run that is shown: flows by name, the first `MOST_FLOWS` if none is, and times."""
 
     flows: tuple[str, ...] = ()
     begin_s: float = 0.0

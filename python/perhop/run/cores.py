@@ -66,15 +66,7 @@ MEANING = f"15 flows through 10 Mbit/s for {RUN_S} s"
 
 
 class Step(msgspec.Struct, frozen=True):
-    """The measurements of runs side by side.
-
-    Parameters
-    ----------
-    late_p99_s, applications_late_p99_s
-        The worst of the runs; None where nothing was due.
-    over_budget
-        Why runs are not valid.
-    """
+    """The measurements of runs side by side: lateness is the worst of them, None where nothing was due."""
 
     runs: int
     goodput_bit_s: tuple[float, ...]

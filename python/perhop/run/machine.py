@@ -97,6 +97,7 @@ def look() -> list[Looked]:
     text = _read("/etc/os-release")
     way = _way()
     refused = _works([*(way.words if way else ()), sys.executable, "-I", "-B", "-c", _LOAD])
+    prior = way is not None and way.found.priority == "SCHED_FIFO"
     headers = _HEADER if os.path.exists(_HEADER) else None
     return [
         Looked("way in", way.name if way else None, "perhop emulate", _adds_way()),
@@ -105,7 +106,7 @@ def look() -> list[Looked]:
         *(_control(name, "perhop emulate") for name in ("reno", "cubic")),
         _control("dctcp", _DCTCP),
         Looked("TCP senders", _listed(), 'cc = "kernel:NAME"', "modprobe tcp_NAME"),
-        Looked("SCHED_FIFO", _priority(way), "packets on time on a busy machine", _ROOT),
+        Looked("SCHED_FIFO", "yes" if prior else None, "packets on time on a busy machine", _ROOT),
         Looked("BPF", "yes" if refused is None else None, "ACK marking by eBPF", _ROOT),
         *(Looked(one.name, which(one.name), one.needed_for, adds(one, text)) for one in TOOLS),
         Looked(_HEADERS.name, headers, _HEADERS.needed_for, adds(_HEADERS, text)),
@@ -235,10 +236,6 @@ def _program() -> str | None:
         return str(live.program())
     except live.LackingError:
         return None
-
-
-def _priority(way: Way | None) -> str | None:
-    return "yes" if way is not None and way.found.priority == "SCHED_FIFO" else None
 
 
 def _tun(way: Way | None) -> Looked:

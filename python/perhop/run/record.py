@@ -9,7 +9,7 @@ import platform
 import re
 import shlex
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -95,6 +95,7 @@ class StoredRun:
     folder: Path
     record: Record
     tables: dict[str, pl.DataFrame]
+    _checked: set[str] = field(default_factory=set, init=False, repr=False)
 
     @classmethod
     def load(cls, folder: str | Path) -> Self:
@@ -223,10 +224,6 @@ class StoredRun:
         if file.is_dir() and names and len(names) != len(os.listdir(file)):
             raise DamagedRunError(f"{file} has other parts than were recorded")
         self._checked.add(file.name)
-
-    @cached_property
-    def _checked(self) -> set[str]:
-        return set()
 
     def scenario(self) -> Scenario:
         """Return the scenario as it was run, overrides included."""

@@ -25,7 +25,7 @@ class TraceFiles:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._parts: dict[str, int] = {}
-        self._csv: dict[str, Any] = {}
+        self._csv: Any = None
         self.hashes: dict[str, str] = {}
         """SHA-256 of each file, by its name in the folder."""
 
@@ -51,10 +51,10 @@ class TraceFiles:
         if kind == "tcp":
             header, plain = parts == 0, _plain(rows)
             csv = place.with_suffix(".csv")
-            self._csv[kind] = write_table(
-                lambda file: plain.write_csv(file, include_header=header), csv, "ab", self._csv.get(kind)
+            self._csv = write_table(
+                lambda file: plain.write_csv(file, include_header=header), csv, "ab", self._csv
             )
-            self.hashes[self._name(csv)] = self._csv[kind].hexdigest()
+            self.hashes[self._name(csv)] = self._csv.hexdigest()
         self._parts[kind] = parts + 1
 
     def _name(self, file: Path) -> str:

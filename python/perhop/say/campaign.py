@@ -108,15 +108,9 @@ def changes(campaign: Campaign, outcome: Outcome) -> Iterator[str]:
         yield why_it_ended(campaign.stop, outcome.stopped)
 
 
-def warm_up(store: Store, runs: pl.DataFrame | None = None) -> list[str]:
-    """Return a sentence on treatments whose warm-up is too short; none where chance explains it.
-
-    Parameters
-    ----------
-    runs
-        As of `perhop.experiment.store.Store.runs`, for who has them already.
-    """
-    found = objections(store.campaign, store.runs() if runs is None else runs)
+def warm_up(store: Store, runs: pl.DataFrame) -> list[str]:
+    """Return a sentence on treatments whose warm-up is too short; none where chance explains it."""
+    found = objections(store.campaign, runs)
     if not found:
         return []
     chance = f"{100 * max(one.by_chance for one in found):.0f} %"
@@ -210,7 +204,7 @@ def tables(store: Store) -> Iterator[Table]:
 
 
 def without_values(store: Store, runs: pl.DataFrame | None = None) -> list[str]:
-    """Return a sentence on each response without a value; parameters as of `warm_up`."""
+    """Return a sentence on each response without a value in the runs of the store."""
     names = [one.name for one in store.campaign.responses]
     return analyze.without_values(store.scalars(), names, store.runs() if runs is None else runs)
 

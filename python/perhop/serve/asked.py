@@ -29,15 +29,7 @@ class FilledInError(Exception):
 
 @dataclass
 class Filled:
-    """A form as it was filled in.
-
-    Parameters
-    ----------
-    sets
-        Overrides that it began with.
-    trace, name
-        What is traced, and the folder for the run.
-    """
+    """A form as it was filled in: overrides that it began with, values by path, traces, the run's folder."""
 
     sets: list[str] = field(default_factory=list)
     values: dict[str, str] = field(default_factory=dict)

@@ -42,10 +42,7 @@ def policy(nonce: str) -> str:
 class Guard:
     """ASGI middleware that lets requests through with the token, from a page of this server.
 
-    Parameters
-    ----------
-    port
-        Of the server: its cookie is called by it, as browsers send cookies to every port.
+    Its cookie is called by the port, as browsers send cookies to every port.
     """
 
     def __init__(self, app: ASGIApp, port: int) -> None:

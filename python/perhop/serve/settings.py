@@ -88,13 +88,7 @@ def laid_over(overrides: Sequence[str], more: Sequence[str]) -> list[str]:
 
 
 def form(resolved: str, given: Mapping[str, str]) -> Form:
-    """Make the form of a scenario.
-
-    Parameters
-    ----------
-    given
-        Text by path, as the form was filled in; empty where nothing is to change.
-    """
+    """Make the form of a scenario, filled in with the text that is given by path."""
     walk = _Walk(given)
     for name, part in schema()["properties"].items():
         value = tomllib.loads(resolved).get(name)
