@@ -240,7 +240,8 @@ fn controlled_delay() {
     let codel = |rest: &str| one(RED, &format!("{{ kind = \"codel\"{rest} }}"));
     assert_snapshot!(codel(""), @"no mistake");
     assert_snapshot!(codel(r#", target = "0s""#), @"93:36 port.r2-r3.class.be.queue.target: target (0s) must exceed 0s");
-    assert_snapshot!(codel(r#", interval = "5ms""#), @"93:38 port.r2-r3.class.be.queue.interval: interval (5ms) must exceed target");
+    assert_snapshot!(codel(r#", interval = "5ms""#), @"93:38 port.r2-r3.class.be.queue.interval: interval (5ms) must exceed target (5ms, the default)");
+    assert_snapshot!(codel(r#", target = "100ms""#), @"93:36 port.r2-r3.class.be.queue.target: interval (100ms, the default) must exceed target (100ms)");
     assert_snapshot!(codel(r#", conventions = { like = "ns3" }"#), @r#"93:50 port.r2-r3.class.be.queue.conventions.like: `ns3` is not one of "rfc8289", "linux" (`rfc8289`: the RFC's pseudo-code; `linux`: those of Linux)"#);
     assert_snapshot!(codel(r#", conventions = { like = "linux", mtu = "9000B" }"#), @"no mistake");
     assert_snapshot!(codel(r#", min_th = "5p""#), @"93:27 port.r2-r3.class.be.queue.min_th: there is no setting `min_th` here (known here: kind, limit, target, interval, ecn, ce_threshold, conventions, ack_filter)");
@@ -265,7 +266,7 @@ fn cobalt() {
     assert_snapshot!(cobalt(""), @"no mistake");
     assert_snapshot!(cobalt(r#", mtu = "0B", p_inc = 0.0"#), @"no mistake");
     assert_snapshot!(cobalt(r#", target = "0s""#), @"93:37 port.r2-r3.class.be.queue.target: target (0s) must exceed 0s");
-    assert_snapshot!(cobalt(r#", interval = "5ms""#), @"93:39 port.r2-r3.class.be.queue.interval: interval (5ms) must exceed target");
+    assert_snapshot!(cobalt(r#", interval = "5ms""#), @"93:39 port.r2-r3.class.be.queue.interval: interval (5ms) must exceed target (5ms, the default)");
     assert_snapshot!(cobalt(r#", p_inc = 1.5"#), @"93:36 port.r2-r3.class.be.queue.p_inc: 1.5 is outside the range: at least 0 and at most 1");
     assert_snapshot!(cobalt(r#", p_dec = 0.0"#), @"93:36 port.r2-r3.class.be.queue.p_dec: 0 is outside the range: at least 0.000001 and at most 1");
     assert_snapshot!(cobalt(r#", limit = "0p""#), @"93:36 port.r2-r3.class.be.queue.limit: a queue of 0 drops every packet (write at least `1p`)");

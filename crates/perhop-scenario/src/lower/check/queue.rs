@@ -52,6 +52,13 @@ pub(crate) fn queue(queue: &Queue, packet_size: Option<Size>, at: &[Step], repor
         sound &= curve((*min_th, *max_th), first, at, &own, report);
         sound &= limit.is_none_or(|limit| holds_something(limit, &own, report));
     }
+    if let Queue::Codel { target, interval, .. } | Queue::Cobalt { target, interval, .. } = queue
+        && interval.0 <= target.0
+    {
+        let (longer, shorter) = (("interval", interval.to_string()), ("target", target.to_string()));
+        report.relation(at, longer, "must exceed", shorter, false);
+        sound = false;
+    }
     if sound && let Err(error) = queue::validate(queue, packet_size) {
         refuse(&error, at, report);
         sound = false;
