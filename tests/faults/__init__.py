@@ -98,7 +98,7 @@ def lose(root: Path, done: list[str]) -> None:
         _, what, inode, size, _ = line.split(" ", 4)
         file = int(inode)
         if what in ("write", "truncate", "allocate"):
-            if int(size) == 0 and what == "write":
+            if int(size) == 0 and what != "truncate":
                 kept[file] = 0  # new, or an inode that is used again
             kept.setdefault(file, int(size))
             dirty.add(file)
