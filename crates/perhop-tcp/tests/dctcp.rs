@@ -58,6 +58,33 @@ impl Rfc {
     }
 }
 
+/// ns-3's window ends with the acknowledgment of all that had been sent, the RFC's with the one after it.
+#[test]
+fn estimates_and_shrinks_as_ns3_does() {
+    let recording = include_str!("../../../oracles/ns3-3.44-dctcp/dctcp.csv");
+    let mut cc = Dctcp::new(&TcpParams { cc: Growth::Dctcp, initial_window: 1000, ..PARAMS });
+    let mut seen = 0;
+    for line in recording.lines().skip(1) {
+        let fields: Vec<&str> = line.split(',').collect();
+        let bytes = |at: usize| fields[at].parse::<u64>().unwrap();
+        let alpha: f64 = fields[4].parse().unwrap();
+        cc.on_echo(&Echo {
+            ack: bytes(0),
+            acked: Bytes(bytes(1)),
+            marked: fields[2] == "1",
+            sent: bytes(3) - 1,
+        });
+        assert!((cc.alpha() - alpha).abs() < 1e-12, "alpha {alpha} is {} at {line}", cc.alpha());
+        let mut once = cc.clone();
+        let in_flight = Bytes(bytes(3) - bytes(0));
+        let load = Load { in_flight, inflation: Bytes(0), window: Bytes(u64::MAX), kept: Bytes(0) };
+        once.on_congestion(Instant::ZERO, CongestionSignal::EcnEcho, &load);
+        assert!(once.cwnd().0.abs_diff(bytes(5)) <= 1, "cwnd is {:?} at {line}", once.cwnd());
+        seen += 1;
+    }
+    assert_eq!(seen, 1800);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
