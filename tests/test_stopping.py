@@ -122,7 +122,7 @@ def _values(treatment: int, replication: int) -> float:
 def decide(order: list[tuple[int, int]], stop: Stop = STOP) -> Stopped | None:
     rule = Stopping(stop, treatments=2, least=3)
     for treatment, replication in order:
-        rule.add(treatment, replication, {(): _values(treatment, replication)})
+        rule.add(treatment, replication, {"goodput": {(): _values(treatment, replication)}})
     return rule.decided
 
 
@@ -162,7 +162,7 @@ def test_the_cap_ends_it() -> None:
 def test_failed_runs_and_groups_that_are_not_there_add_nothing() -> None:
     rule = Stopping(Stop("goodput", 1.0, relative=False, most=20), treatments=1, least=1)
     for replication in range(20):
-        rule.add(0, replication, {} if replication < 7 else {("r",): 1.0, ("s",): None})
+        rule.add(0, replication, {"goodput": {} if replication < 7 else {("r",): 1.0, ("s",): None}})
     assert rule.decided is not None
     assert rule.decided.met
     # the first four values are there after the eleventh replication
@@ -172,15 +172,15 @@ def test_failed_runs_and_groups_that_are_not_there_add_nothing() -> None:
     # nothing at all was measured: never narrow
     rule = Stopping(Stop("goodput", 1.0, relative=False, most=3), treatments=1, least=1)
     for replication in range(3):
-        rule.add(0, replication, {("r",): None})
+        rule.add(0, replication, {"goodput": {("r",): None}})
     assert rule.decided == Stopped(3, met=False)
 
 
 def test_a_treatment_without_a_value_is_not_narrow() -> None:
     rule = Stopping(Stop("goodput", 1.0, relative=False, most=6), treatments=2, least=1)
     for replication in range(6):
-        rule.add(0, replication, {(): 1.0})
-        rule.add(1, replication, {})
+        rule.add(0, replication, {"goodput": {(): 1.0}})
+        rule.add(1, replication, None)
     assert rule.decided is not None
     assert (rule.decided.replications, rule.decided.met) == (6, False)
 
@@ -191,7 +191,7 @@ def test_a_treatment_without_a_value_is_not_narrow() -> None:
 def stopped(values: Sequence[float], most: int = 100, half_width: float = 0.05) -> Stopped:
     rule = Stopping(Stop("goodput", half_width, relative=True, most=most), treatments=1, least=2)
     for replication, value in enumerate(values):
-        rule.add(0, replication, {(): value})
+        rule.add(0, replication, {"goodput": {(): value}})
     assert rule.decided is not None
     return rule.decided
 

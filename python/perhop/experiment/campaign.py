@@ -20,9 +20,8 @@ from perhop.experiment.design_runs import each
 from perhop.experiment.executors import ExecutorError, width
 from perhop.experiment.fault import DesignError
 from perhop.experiment.ledger import Entry, Ledger, Planned
-from perhop.experiment.rules import Stop
 from perhop.experiment.selecting import Selecting
-from perhop.experiment.stopping import EachStopping, Stopped, Stopping, Values
+from perhop.experiment.stopping import EachStopping, Stopped, Stopping
 from perhop.experiment.work import PHASE, Finished, Measure, Task, VersionsDiffer, execute, measures_of
 from perhop.run.live import LackingError
 
@@ -254,7 +253,7 @@ class _Driver:
         for key in complete:
             for run in self._users.get(key, ()):
                 values = {one.name: values_of(one.key).get(key, {}) for one in campaign.at(run.treatment)}
-                _give(rule, campaign.stop, run, None if key in failed else values)
+                rule.add(run.treatment, run.replication, None if key in failed else values)
         return rule
 
     def _fill(self) -> bool:
@@ -350,7 +349,8 @@ class _Driver:
             found[one.measure][one.group] = one.value
         for run in self._users[entry.key]:
             values = {one.name: found[one.key] for one in self._campaign.at(run.treatment)}
-            _give(self._rule, self._campaign.stop, run, values if entry.finished.failure is None else None)
+            done = entry.finished.failure is None
+            self._rule.add(run.treatment, run.replication, values if done else None)
 
     def _replay(self, run: Planned) -> str:
         """Return the command that makes a run again, in the store's folder."""
@@ -358,11 +358,3 @@ class _Driver:
         for assignment in (*self._campaign.scenario.overrides, *run.overrides):
             words += ["-s", assignment]
         return shlex.join(words)
-
-
-def _give(rule: _Rule, stop: Stop | None, run: Planned, values: Mapping[str, Values] | None) -> None:
-    """Give a rule the values of a run by response, None of one that failed."""
-    if isinstance(rule, Selecting):
-        rule.add(run.treatment, run.replication, values)
-    elif stop is not None:
-        rule.add(run.treatment, run.replication, (values or {}).get(stop.response, {}))

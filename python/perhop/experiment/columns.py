@@ -25,6 +25,13 @@ SOURCES = ("blocks", "error", "error between runs", "error within runs", "total"
 """Sources of variation beside factors and groups, which are not called so either."""
 
 
+def kept_for(name: str) -> str | None:
+    """Return what a name is kept for; None where anything may be called so."""
+    if name in RESERVED:
+        return "a column that every table of runs has"
+    return "a source of variation that every analysis has" if name in SOURCES else None
+
+
 def faulty_columns(factors: Sequence[str], responses: Sequence[Response]) -> list[Fault]:
     """Find responses that are called as another or as a factor, and groups as another column of their table.
 
@@ -43,16 +50,9 @@ def faulty_columns(factors: Sequence[str], responses: Sequence[Response]) -> lis
             rule = f"`{response.name}` is a factor too"
             faults.append(Fault(("response", i, "name"), rule, "call one of the two otherwise"))
         for column in response.measure.by:
-            if column.text in (*RESERVED, *SOURCES):
-                what = (
-                    "column that every table of runs"
-                    if column.text in RESERVED
-                    else "source of variation that every analysis"
-                )
-                rule = f"`{column}` is a {what} has"
-                faults.append(
-                    Fault(("response", i, "measure"), rule, "give the label another name", column.span)
-                )
+            if what := kept_for(column.text):
+                at, hint = ("response", i, "measure"), "give the label another name"
+                faults.append(Fault(at, f"`{column}` is {what}", hint, column.span))
     grouped = {column: response.name for response in responses for column in response.by}
     for i, name in enumerate(factors):
         if name in grouped:

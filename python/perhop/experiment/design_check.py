@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from perhop import _core
-from perhop.experiment.columns import RESERVED, SOURCES
+from perhop.experiment.columns import kept_for
 from perhop.experiment.fault import At, Fault
 from perhop.units import counted
 
@@ -213,11 +213,8 @@ def faulty_names(factors: Sequence[Factor]) -> list[Fault]:
             rule = f"`{factor.name}` has a letter of conditions, such as `{factor.name}=level|level`"
             hint = "give the factor a name without `=`, `|` and `,`"
             faults.append(Fault(("factor", i, "name"), rule, hint))
-        elif factor.name in RESERVED:
-            rule = f"`{factor.name}` is a column that every table of runs has"
-            faults.append(Fault(("factor", i, "name"), rule, "give the factor another name"))
-        elif factor.name in SOURCES:
-            rule = f"`{factor.name}` is a source of variation that every analysis has"
+        elif what := kept_for(factor.name):
+            rule = f"`{factor.name}` is {what}"
             faults.append(Fault(("factor", i, "name"), rule, "give the factor another name"))
         elif seen[factor.name] > 1 and any(one.name == factor.name for one in factors[:i]):
             faults.append(Fault(("factor", i, "name"), f"a second factor is called `{factor.name}`"))

@@ -96,17 +96,17 @@ class Stopping:
         self._waiting: dict[int, dict[int, Values]] = {}
         self.decided: Stopped | None = None
 
-    def add(self, treatment: int, replication: int, values: Values) -> None:
+    def add(self, treatment: int, replication: int, values: Mapping[str, Values] | None) -> None:
         """Take in the values of a run.
 
         Parameters
         ----------
         values
-            Of the response by group; a run that failed, or has no value, adds nothing to an interval.
+            By response and group; None of a run that failed, which adds nothing to an interval.
         """
         if self.decided is not None:
             return
-        self._waiting.setdefault(replication, {})[treatment] = values
+        self._waiting.setdefault(replication, {})[treatment] = (values or {}).get(self._stop.response, {})
         while self.decided is None and len(self._waiting.get(self._looked, ())) == self._treatments:
             for each, found in sorted(self._waiting.pop(self._looked).items()):
                 for group, value in found.items():
@@ -151,7 +151,7 @@ class EachStopping:
     def __init__(self, stop: Stop, treatments: int, least: int) -> None:
         self._own = [Stopping(stop, 1, least) for _ in range(treatments)]
 
-    def add(self, treatment: int, replication: int, values: Values) -> None:
+    def add(self, treatment: int, replication: int, values: Mapping[str, Values] | None) -> None:
         """Take in the values of a run, as `Stopping.add` does."""
         self._own[treatment].add(0, replication, values)
 

@@ -250,32 +250,24 @@ class Store:
 
 def _measured(book: Ledger, number: int, response: Response, keys: Sequence[str]) -> pl.DataFrame:
     """Return the rows of one response, whose values have a name in each treatment; two may share it."""
-    found_rows = book.connection.execute(
-        """SELECT position, place, plan.key, treatment, replication, groups, value, measure.text FROM plan
+    found = book.connection.execute(
+        """SELECT position, place, plan.key, treatment, replication, value, groups, measure.text FROM plan
            JOIN run ON run.key = plan.key AND state = 'done' JOIN value ON value.run = run.id
            JOIN measure ON measure.id = value.measure AND measure.text IN (SELECT value FROM json_each(?))""",
         (json.dumps(sorted(set(keys))),),
     )
-    rows = [row[:-1] for row in found_rows if row[-1] == keys[row[3]]]
-    columns: list[Any] = list(zip(*rows, strict=True)) if rows else [()] * 7
-    found: dict[str, list[str]] = {}
-    groups = [found.setdefault(text, json.loads(text)) for text in columns[5]]
-    return pl.DataFrame(
-        {
-            "_position": pl.Series(columns[0], dtype=pl.Int64),
-            "_number": pl.Series([number] * len(rows), dtype=pl.Int64),
-            "_place": pl.Series(columns[1], dtype=pl.Int64),
-            "key": pl.Series(columns[2], dtype=pl.String),
-            "treatment": pl.Series(columns[3], dtype=pl.Int64),
-            "replication": pl.Series(columns[4], dtype=pl.Int64),
-            "response": pl.Series([response.name] * len(rows), dtype=pl.String),
-            **{
-                column: pl.Series([group[place] for group in groups], dtype=pl.String)
-                for place, column in enumerate(response.by)
-            },
-            "value": pl.Series(columns[6], dtype=pl.Float64),
-        }
-    )
+    rows = [(*row[:6], *json.loads(row[6])) for row in found if row[-1] == keys[row[3]]]
+    schema = {
+        "_position": pl.Int64,
+        "_place": pl.Int64,
+        "key": pl.String,
+        "treatment": pl.Int64,
+        "replication": pl.Int64,
+        "value": pl.Float64,
+        **dict.fromkeys(response.by, pl.String),
+    }
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
+    return frame.with_columns(pl.lit(number, pl.Int64).alias("_number"), response=pl.lit(response.name))
 
 
 def make(folder: Path, campaign: Campaign) -> None:

@@ -13,7 +13,7 @@ from perhop.units import quantity
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from perhop.scenario.scenario import ClassView, LinkView
+    from perhop.scenario.scenario import ClassView, ConditionerView, LinkView
 
 MOST = Form(
     name="most that window and links permit",
@@ -192,10 +192,7 @@ def _overflows(flow: Flow, link: LinkView, one: ClassView, packets: float) -> st
 
 def _dropping(network: Network, flow: Flow) -> str:
     """Name a conditioner on the way of data or ACKs that may drop or delay; empty without one."""
-    for view, _ in network.conditioners((*flow.there, *flow.back)):
-        if view.shaper or {"drop", "shape"} & {view.marker.green, view.marker.yellow, view.marker.red}:
-            return view.path
-    return ""
+    return next((view.path for view, _ in _policers(network, flow)), "")
 
 
 def _law(flow: Flow) -> Form:
@@ -255,12 +252,11 @@ def _lossy(network: Network, flow: Flow) -> float:
     return float(throughput.pftk(p, time, first, segments, b)) * (1.0 - p) * bits
 
 
-def _policers(network: Network, flow: Flow) -> list[dict[str, Any]]:
-    """Return the tables of the conditioners on a flow's way that may drop or delay."""
-    met = network.conditioners((*flow.there, *flow.back))
+def _policers(network: Network, flow: Flow) -> list[tuple[ConditionerView, dict[str, Any]]]:
+    """Return the conditioners on a flow's way that may drop or delay, and their tables."""
     return [
-        table
-        for view, table in met
+        (view, table)
+        for view, table in network.conditioners((*flow.there, *flow.back))
         if view.shaper or {"drop", "shape"} & {view.marker.green, view.marker.yellow, view.marker.red}
     ]
 
@@ -280,7 +276,7 @@ def _not_policed(network: Network, flow: Flow) -> str:
         return "no token bucket on its way drops"
     if len(met) > 1:
         return "several conditioners drop or delay"
-    table, tcp = met[0], flow.settings["tcp"]
+    (_, table), tcp = met[0], flow.settings["tcp"]
     marker, meter = table.get("marker", {}), table.get("meter", {})
     if "shaper" in table or meter.get("kind") != "token-bucket" or marker.get("red") != "drop":
         return f"conditioner.{table['name']} is no token bucket that drops"
@@ -328,5 +324,6 @@ def _profile(network: Network, flow: Flow, table: dict[str, Any]) -> tuple[float
 
 def _policed(network: Network, flow: Flow) -> float:
     """Return the goodput through the one token bucket on a flow's way, bit/s."""
-    tokens, depth = _profile(network, flow, _policers(network, flow)[0])
+    ((_, table),) = _policers(network, flow)
+    tokens, depth = _profile(network, flow, table)
     return float(token_bucket.policed(tokens, depth, rtt(flow), acks_for(flow))) * 8.0 * flow.view.mss_bytes

@@ -29,19 +29,8 @@ OF_TODAY = ("codel", "pie", "cobalt", "fq", "cake")
 
 OF_SCHEDULERS = frozenset(
     (
-        *(
-            "weight",
-            "quantum",
-            "share",
-            "priority",
-            "bounded",
-            "isolated",
-            "maxidle",
-            "minidle",
-            "offtime",
-            "gain",
-        ),
-        *("rate", "ceil", "burst", "cburst"),
+        *("weight", "quantum", "share", "priority", "bounded", "isolated", "maxidle", "minidle", "offtime"),
+        *("gain", "rate", "ceil", "burst", "cburst"),
     )
 )
 """Settings of a class that some scheduler alone has a use for."""
