@@ -39,13 +39,13 @@ from recorded_tables import Rows
 import perhop
 from perhop import _core
 from perhop.cli.__main__ import run as perhop_command
-from perhop.experiment import derived
+from perhop.experiment import derived, shape
 from perhop.experiment.definition import read as read_campaign
 from perhop.experiment.fault import FileError
 from perhop.experiment.rules import is_campaign
 from perhop.judge.grammar import is_claims
 from perhop.judge.grammar import read as read_claims
-from perhop.papers.form import read_readings
+from perhop.papers.form import ReadingsFile, StudyError
 from perhop.run.tables import SCHEMA as SCHEMA_OF_TABLES
 from perhop.scenario.files import Files
 
@@ -293,10 +293,13 @@ def _invalid_examples() -> list[str]:
 def _mistakes(block: str, page: Path, folder: Path) -> list[Any]:
     """Return what is wrong with an example; `folder` has what `perhop init` writes, `page` its own files."""
     name = page.name
-    read = read_claims if is_claims(block.encode()) else read_readings if "[[reading]]" in block else None
-    if read is not None:
+    if is_claims(block.encode()) or "[[reading]]" in block:
+        file, source = folder / f"{name}.toml", block.encode()
         try:
-            read(folder / f"{name}.toml", block.encode())
+            if is_claims(source):
+                read_claims(file, source)
+            else:
+                shape.read(file, source, ReadingsFile, StudyError)
         except FileError as error:
             return error.diagnostics
         return []

@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from perhop.papers.cell_fit import CellFit
 from perhop.papers.error import PackError
-from perhop.papers.fit import BASE, Fit, Parameter, fit_section
+from perhop.papers.fit import BASE, CellFit, Fit, Parameter, fit_section
 from perhop.papers.folder import load, own_folder
 from perhop.papers.readings import Reading
 from perhop.papers.refit import voting

@@ -22,7 +22,7 @@ from perhop.papers import on_record, recorded
 from perhop.papers.behind import runs_behind
 from perhop.papers.campaigns import short
 from perhop.papers.folder import own_folder, own_study
-from perhop.papers.on_record import Record, results_of
+from perhop.papers.on_record import Record, scalars_of
 from perhop.papers.plan import Plan, plan_of
 from perhop.papers.records import encode
 from perhop.papers.reduce import reduce
@@ -53,8 +53,8 @@ def read(plan: Plan) -> Record:
 
 def judged_again(study: Study, plan: Plan, record: Record) -> Any:
     """Make rows and claims of the lines alone."""
-    results = results_of(plan, record)
     plan, document = replace(plan, beyond=(), drawn=()), record.document
+    results = plan.results(scalars_of(plan, record), ())
     return reduce(plan, results, document["command"], document["results_version"]).document
 
 

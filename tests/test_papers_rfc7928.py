@@ -34,7 +34,7 @@ def _fitted() -> Measurements:
     plan = plan_of(own_study("rfc7928"))
     record = on_record.read(plan.study)
     assert record is not None
-    return on_record.results_of(plan, record).campaigns[0]
+    return Measurements(on_record.scalars_of(plan, record)[0])
 
 
 def _mean(of: Measurements, response: str, **at: str) -> float:

@@ -52,8 +52,8 @@ def test_what_the_readme_says_came_out_is_on_record() -> None:
     for under in (claims["S1"], *claims["S1"]["readings"]):
         assert all(part["ci95"][0] > low + 0.4 for part, low in zip(under["parts"], least, strict=True))
 
-    results = on_record.results_of(plan, record)
-    fitted = results.campaigns[0]
+    campaigns = [Measurements(one) for one in on_record.scalars_of(plan, record)]
+    fitted = campaigns[0]
 
     def rate(customer: str, case: str, network: str = "over", of: Measurements = fitted) -> float:
         found = of.interval("rate", **{"network": network, "case": case, "class": customer})
@@ -62,7 +62,7 @@ def test_what_the_readme_says_came_out_is_on_record() -> None:
 
     assert 0.6 < rate("B", "round trip") / rate("B", "equal") < 0.7
     assert rate("U", "UDP") - 1e6 > 3e6 / 2
-    sliding = results.campaigns[1 + [reading.id for reading, _ in plan.read].index("TSW")]
+    sliding = campaigns[1 + [reading.id for reading, _ in plan.read].index("TSW")]
     for one in fitted.scalars.filter(response="rate").unique(("network", "case", "class")).to_dicts():
         at = one["class"], one["case"], one["network"]
         assert abs(rate(*at, sliding) / rate(*at) - 1) < 0.03

@@ -30,7 +30,7 @@ from perhop.papers.outcome import Outcome
 from perhop.papers.plan import Plan, Results
 from perhop.papers.reduce import row
 from perhop.papers.refit import CampaignRunner
-from perhop.papers.reproduce import BrokenRun, checked
+from perhop.papers.reproduce import FailedRunError, checked
 from perhop.papers.study import Study
 from perhop.report.study import Section, StudyPage, Table, render
 from perhop.run.run import AnyJob, Result, TracedJob, expected_s, job_work, run_jobs
@@ -326,7 +326,7 @@ def test_the_time_expected_is_the_work_over_the_workers() -> None:
 def test_a_broken_run_is_not_reduced() -> None:
     job = (SOURCE, "tiny", list[str]())
     assert checked(job, whole := made()) is whole
-    with pytest.raises(BrokenRun, match="tiny: lost"):
+    with pytest.raises(FailedRunError, match="a run broke an invariant: tiny: lost"):
         checked(job, made(invariants=["lost"]))
 
 

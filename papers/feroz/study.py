@@ -15,17 +15,7 @@ from perhop.judge.campaign import checked
 from perhop.judge.forms import PrintedValue
 from perhop.judge.measured import Measurements
 from perhop.papers.campaigns import having, short, varied
-from perhop.papers.fit import (
-    BASE,
-    Fit,
-    Point,
-    Search,
-    Value,
-    fit_record,
-    fit_section,
-    load_fit,
-    read_record,
-)
+from perhop.papers.fit import BASE, Fit, Point, Search, Value, fit_record, fit_section, load_fit, read_record
 from perhop.papers.folder import load
 from perhop.papers.outcome import Outcome
 from perhop.plot import backlog, marks

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import reduce
 from operator import or_
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_origin
 
 import msgspec
 
@@ -19,10 +19,11 @@ if TYPE_CHECKING:
     from perhop._core import Diagnostic
 
 Text = Annotated[str, msgspec.Meta(min_length=1)]
+S = TypeVar("S", bound=msgspec.Struct)
 
 
-def read(path: Path, source: bytes, kind: type[msgspec.Struct], error: type[FileError]) -> dict[str, Any]:
-    """Return what a file says, as plain values that are of a kind.
+def read(path: Path, source: bytes, kind: type[S], error: type[FileError]) -> S:
+    """Return what a file says.
 
     Raises
     ------
@@ -39,7 +40,7 @@ def read(path: Path, source: bytes, kind: type[msgspec.Struct], error: type[File
     mistakes = [*faults(found, kind)]
     if mistakes:
         raise error(diagnostics(path, source, mistakes))
-    return found
+    return msgspec.convert(found, kind)
 
 
 def written(source: bytes) -> dict[str, Any]:

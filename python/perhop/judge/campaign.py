@@ -18,14 +18,7 @@ from perhop.experiment.store import Store
 from perhop.experiment.vocabulary import words_of_design
 from perhop.judge import terms
 from perhop.judge.cells import Cells, layout_of
-from perhop.judge.forms import (
-    NOTHING,
-    Forms,
-    References,
-    Stated,
-    unfit,
-    with_derived,
-)
+from perhop.judge.forms import NOTHING, Forms, References, Stated, unfit, with_derived
 from perhop.judge.grammar import Claim, Claims, ClaimsError, Part, place_of, read
 from perhop.judge.measured import STATISTICS, Measurements, Predicates, Together
 from perhop.judge.parameters import unfit_predicate

@@ -135,19 +135,13 @@ class Hypothesis:
         """
         verdict = judge(measured, self.low, self.high)
         few = f"{counted(measured.n, 'replication')}, {MIN_REPLICATIONS} are needed"
-        reason = few if verdict is Verdict.NOT_JUDGED else None
-        return ClaimPart(
-            self.quantity,
-            self.kind,
-            measured,
-            self.low,
-            self.high,
-            verdict,
-            one_run,
-            self.printed,
-            self.in_sample,
-            reason,
-            as_printed or self._about_the_papers(measured),
+        return replace(
+            self.undefined(few),
+            measured=measured,
+            verdict=verdict,
+            one_run=one_run,
+            reason=few if verdict is Verdict.NOT_JUDGED else None,
+            as_printed=as_printed or self._about_the_papers(measured),
         )
 
     def _about_the_papers(self, measured: Interval) -> Interval | None:
@@ -180,18 +174,8 @@ class Hypothesis:
 
     def undefined(self, reason: str) -> ClaimPart:
         """Return the part without a value and not judged, with the reason."""
-        return ClaimPart(
-            self.quantity,
-            self.kind,
-            None,
-            self.low,
-            self.high,
-            Verdict.NOT_JUDGED,
-            None,
-            self.printed,
-            self.in_sample,
-            reason,
-        )
+        claimed = (self.quantity, self.kind, None, self.low, self.high, Verdict.NOT_JUDGED)
+        return ClaimPart(*claimed, printed=self.printed, in_sample=self.in_sample, reason=reason)
 
 
 def compound(verdicts: Iterable[Verdict]) -> Verdict:

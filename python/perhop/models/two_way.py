@@ -298,8 +298,8 @@ def backpressure_delay(p: TwoWay) -> Efficiencies:
 
     Notes
     -----
-    *Erratum.* At zero delay these do not become Theorem 3, and for small packets they leave [0, 1]; use
-    `outside_unit` to flag such values. There is no bounded form: the simulation decides.
+    *Erratum.* At zero delay these do not become Theorem 3, and for small packets they leave [0, 1]. There is
+    no bounded form: the simulation decides.
 
     ``L_j`` divides an unloaded round trip (the delay and the time of one slow data packet) by the time each
     packet of the fast connection costs where it is longest: itself on the fast link, or its ACK on the slow.
@@ -350,12 +350,6 @@ def one_way(p: TwoWay) -> Floats:
     """
     round_trip = np.asarray(p.delay) + p.t_j_d + p.t_i_a
     return np.asarray(np.minimum(np.minimum(1.0, p.t_j_d / p.t_i_a), p.n_j * p.t_j_d / round_trip))
-
-
-def outside_unit(efficiency: npt.ArrayLike) -> npt.NDArray[np.bool_]:
-    """Return where a closed form gives no possible efficiency: outside [0, 1], or NaN."""
-    value = np.asarray(efficiency, dtype=np.float64)
-    return np.asarray(~((value >= 0.0) & (value <= 1.0)))
 
 
 def _share(share: npt.ArrayLike) -> Floats:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Literal
 
 from perhop.models import two_way
@@ -97,17 +97,7 @@ class Setup:
 
     def model(self) -> two_way.TwoWay:
         """Give the parameters of the closed forms."""
-        return two_way.TwoWay(
-            fast_rate=self.fast_rate,
-            slow_rate=self.slow_rate,
-            fast_packet=self.fast_packet,
-            slow_packet=self.slow_packet,
-            ack=self.ack,
-            fast_window=self.fast_window,
-            slow_window=self.slow_window,
-            delay=self.delay,
-            connections=self.connections,
-        )
+        return two_way.TwoWay(**{one.name: getattr(self, one.name) for one in fields(two_way.TwoWay)})
 
     def closed_form(self, form: two_way.Form) -> two_way.Efficiencies | None:
         """Evaluate the closed form of this set-up's scheme.

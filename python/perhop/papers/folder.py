@@ -15,9 +15,10 @@ from perhop.experiment.fault import Fault
 from perhop.judge.campaign import checked, subject_of
 from perhop.judge.grammar import Claims, ClaimsError, ClaimsFile
 from perhop.judge.parameters import unfit_predicate
-from perhop.papers import cell_fit, folder_faults, form, readings
+from perhop.papers import folder_faults, readings
 from perhop.papers.error import PackError
-from perhop.papers.form import FILE, StudyError, is_study
+from perhop.papers.fit import load_cell_fit
+from perhop.papers.form import FILE, StudyError, StudyFile, is_study
 from perhop.papers.readings import Reading
 from perhop.papers.study import CODE, About, Study
 
@@ -84,7 +85,7 @@ def load(folder: Path, called: str = "", *, trust: bool = True) -> Study:
     return found
 
 
-def check(folder: Path, *, trust: bool = True) -> tuple[Study | None, list[Diagnostic], list[Diagnostic]]:
+def check(folder: Path) -> tuple[Study | None, list[Diagnostic], list[Diagnostic]]:
     """Return a study if it has no mistakes, its mistakes, and warnings of its campaigns.
 
     Raises
@@ -92,7 +93,7 @@ def check(folder: Path, *, trust: bool = True) -> tuple[Study | None, list[Diagn
     OSError, PackError
         As of `load`.
     """
-    reader = _Reader(folder, "", trust)
+    reader = _Reader(folder, "", True)
     found = reader.read()
     warnings = []
     for one in () if found is None else found.campaigns:
@@ -115,8 +116,9 @@ class _Reader:
     def read(self) -> Study | None:
         """Return the study; None where a file has mistakes."""
         path = self.shown / FILE
+        self.source = path.read_bytes()
         try:
-            self.source, file = form.read(path)
+            file = shape.read(path, self.source, StudyFile, StudyError)
         except StudyError as error:
             self.mistakes += error.diagnostics
             return None
@@ -140,9 +142,8 @@ class _Reader:
         self.tell(folder_faults.in_study(study))
         if self.mistakes:
             return None
-        return (
-            replace(study, fit=cell_fit.load(study.folder, study.about[0].subject)) if file.refit else study
-        )
+        fit = load_cell_fit(study.folder, known[0].subject) if file.refit else None
+        return replace(study, fit=fit)
 
     def tell(self, faults: Iterable[Fault]) -> None:
         """Note mistakes in `study.toml`."""

@@ -323,29 +323,6 @@ def is_study(path: Path) -> bool:
     return path.name == FILE if path.is_file() else (path / FILE).is_file()
 
 
-def read(path: Path) -> tuple[bytes, StudyFile]:
-    """Read `study.toml`.
-
-    Raises
-    ------
-    OSError, StudyError
-        It cannot be read, or has mistakes.
-    """
-    source = path.read_bytes()
-    return source, msgspec.convert(shape.read(path, source, StudyFile, StudyError), StudyFile)
-
-
-def read_readings(path: Path, source: bytes) -> ReadingsFile:
-    """Read a file of readings.
-
-    Raises
-    ------
-    StudyError
-        It has mistakes in its keys and kinds of values.
-    """
-    return msgspec.convert(shape.read(path, source, ReadingsFile, StudyError), ReadingsFile)
-
-
 def unknown(at: At, names: Sequence[str], known: Sequence[str]) -> Iterator[Fault]:
     """Yield the claims of a list that are not there."""
     for k, name in enumerate(names):

@@ -128,7 +128,7 @@ def arms(study: Study) -> tuple[Arm, ...]:
             f"prepared are {', '.join(prepared)}",
         )
     source = path.read_bytes()
-    file = msgspec.convert(shape.read(path, source, KernelFile, StudyError), KernelFile)
+    file = shape.read(path, source, KernelFile, StudyError)
     given, known = file.kernel, [claim.id for claim in study.claims]
     some = study.fitted[: given.campaigns]
     lacking = {level: k for k, level in enumerate(given.without)}

@@ -22,7 +22,7 @@ from perhop.experiment.ledger import MEASURES_VERSION
 from perhop.papers import recorded, records
 from perhop.papers.behind import judged, runs_behind
 from perhop.papers.error import PackError
-from perhop.papers.plan import Plan, Results
+from perhop.papers.plan import Plan
 from perhop.papers.recorded import FIRST
 from perhop.papers.study import Study
 from perhop.units import counted
@@ -232,8 +232,8 @@ def less(plan: Plan) -> Plan:
     return replace(plan, beyond=(), left_out=(*plan.left_out, BEYOND)) if plan.beyond else plan
 
 
-def results_of(plan: Plan, record: Record) -> Results:
-    """Return the results of a plan without sweeps and drawn runs, from the values on record.
+def scalars_of(plan: Plan, record: Record) -> list[pl.DataFrame]:
+    """Return the values on record of each campaign of a plan without sweeps, as its store has them.
 
     Raises
     ------
@@ -254,7 +254,7 @@ def results_of(plan: Plan, record: Record) -> Results:
                 f"{asked[name, k]}"
             )
         frames.append(_scalars(campaign, one["treatments"], {_place(line): line for line in lines[of]}))
-    return replace(plan, beyond=(), drawn=()).results(frames, ())
+    return frames
 
 
 def _place(line: Line) -> tuple[str, int]:
@@ -262,7 +262,7 @@ def _place(line: Line) -> tuple[str, int]:
 
 
 def _scalars(campaign: Campaign, names: Sequence[str], lines: Mapping[tuple[str, int], Line]) -> pl.DataFrame:
-    """Return the values of a campaign as its store does; `names` are those of treatments on record."""
+    """Return the values of a campaign; `names` are those of treatments on record."""
     design, by = campaign.design, {one.name: one.by for one in campaign.responses}
     groups = {column: pl.String for columns in by.values() for column in columns}
     rows = []

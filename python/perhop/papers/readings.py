@@ -16,7 +16,7 @@ from typing import Any
 from perhop.experiment import shape
 from perhop.experiment.fault import At, Fault
 from perhop.papers import form
-from perhop.papers.form import StudyError
+from perhop.papers.form import ReadingsFile, StudyError
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,8 @@ def read(path: Path, source: bytes, known: Sequence[str]) -> tuple[Reading, ...]
         It is malformed, a name is used twice, a claim or the reading of a pair is not there, a reading
         changes nothing or is about no claim, or two of a pair change the same thing.
     """
-    written, faults, found = form.read_readings(path, source), list[Fault](), dict[str, Reading]()
+    written = shape.read(path, source, ReadingsFile, StudyError)
+    faults, found = list[Fault](), dict[str, Reading]()
     for k, one in enumerate(written.reading):
         at: At = ("reading", k)
         claims = tuple(known if one.claims is None else one.claims)

@@ -14,9 +14,8 @@ from perhop.experiment.definition import Campaign
 from perhop.judge.measured import Measurements
 from perhop.papers import fit
 from perhop.papers.campaigns import short
-from perhop.papers.cell_fit import CellFit, Off, by_seed, mean, printed_of
 from perhop.papers.error import PackError
-from perhop.papers.fit import BASE, Measure, Point, Search, fit_record, fit_section, read_record
+from perhop.papers.fit import BASE, CellFit, Measure, Off, Point, Search
 from perhop.papers.readings import Reading
 from perhop.papers.study import Study
 from perhop.report.study import Section, Table
@@ -41,7 +40,7 @@ def voting(study: Study) -> tuple[tuple[Reading, ...], tuple[str, ...]]:
     """
     if study.fit is None:
         return study.readings, ()
-    own, record = study.fit, read_record(study.folder)["fits"]
+    own, record = study.fit, fit.read_record(study.folder)["fits"]
     found, left_out = list[Reading](), list[str]()
     try:
         least = min(one["error"] for one in record.values())
@@ -72,7 +71,7 @@ def calibrate(study: Study, run: CampaignRunner) -> dict[str, Any]:
     assert own is not None
     layout = about.subject.factorial
     assert layout is not None
-    campaign, printed = about.campaign, printed_of(about.subject, own)
+    campaign, printed = about.campaign, fit.printed_of(about.subject, own)
     listed = [Reading(BASE, ""), *(one for one in study.readings if not one.of_runs)]
     readings = {one.id: one for one in listed}
     levels = [
@@ -98,7 +97,7 @@ def calibrate(study: Study, run: CampaignRunner) -> dict[str, Any]:
             campaigns.append(short(replace(campaign, design=design), settings))
         measured = run(campaigns, what) if campaigns else []
         return [
-            [own.off(printed, one) for one in by_seed(about.subject, own, each, treatments)]
+            [own.off(printed, one) for one in fit.by_seed(about.subject, own, each, treatments)]
             for each in measured
         ]
 
@@ -116,14 +115,14 @@ def calibrate(study: Study, run: CampaignRunner) -> dict[str, Any]:
     again: dict[str, list[Off]] = {}
     for id_, one in found.items():
         (again[id_],) = off([(id_, one.best)], own.treatments, seeds[id_], f"{id_}, {seeds[id_]} seeds")
-    cells = {id_: mean(of) for id_, of in again.items()}
+    cells = {id_: fit.mean(of) for id_, of in again.items()}
     fits = own.fitting({id_: own.rms(of) for id_, of in cells.items()})
     others = [one for one in called if one not in own.treatments]
     held_out = off([(id_, found[id_].best) for id_ in fits], others, 1, "held out")
     for id_, rest in zip(fits, held_out, strict=True):
-        cells[id_] |= mean(rest)
+        cells[id_] |= fit.mean(rest)
     errors = {id_: [own.rms(one) for one in of] for id_, of in again.items()}
-    return fit_record(
+    return fit.fit_record(
         study.key,
         own.treatments,
         {
@@ -179,9 +178,9 @@ def best_point(
 
 def section(study: Study, measured: Measurements, command: str) -> Section:
     """Return the section of the page: the error of every printed number, and of every reading."""
-    own, about, record = study.fit, study.about[0], read_record(study.folder)
+    own, about, record = study.fit, study.about[0], fit.read_record(study.folder)
     assert own is not None
-    off = own.off(printed_of(about.subject, own), mean(by_seed(about.subject, own, measured)))
+    off = own.off(fit.printed_of(about.subject, own), fit.mean(fit.by_seed(about.subject, own, measured)))
     base, least = record["fits"][BASE], min(one["error"] for one in record["fits"].values())
     fitted = sum(cell[-1] in own.treatments for cell in off)
     text = (
@@ -222,7 +221,7 @@ def section(study: Study, measured: Measurements, command: str) -> Section:
         text="A star: fitted.",
         command=command,
     )
-    return fit_section(own, record, [text], [by_reading, by_cell])
+    return fit.fit_section(own, record, [text], [by_reading, by_cell])
 
 
 def _point(point: Mapping[str, Any]) -> str:

@@ -26,7 +26,7 @@ from perhop.papers import kernel, on_record, recorded, refit
 from perhop.papers.again import DiffersError, differences, differences_of_all, draw
 from perhop.papers.behind import runs_behind
 from perhop.papers.folder_page import page_of
-from perhop.papers.on_record import Record, StaleRecordError, results_of
+from perhop.papers.on_record import Record, StaleRecordError
 from perhop.papers.outcome import Outcome
 from perhop.papers.plan import Plan, Results, plan_of
 from perhop.papers.records import encode
@@ -210,11 +210,8 @@ class _Doing:
 
     def _shown(self, study: Study, planned: Plan, record: Record, number: int) -> Outcome:
         """Return what is on record of a study, once runs drawn from it have come out again."""
-        key, seed, found = study.key, self.form.seed, results_of(planned, record)
-        label = f"{key}, {counted(len(planned.drawn), 'run')} to draw"
-        drawn = _run_jobs(planned.drawn, label, self.workers, self.tell)
-        named = {job[1]: result for job, result in zip(planned.drawn, drawn, strict=True)}
-        results = replace(found, drawn=named)
+        key, seed, found = study.key, self.form.seed, on_record.scalars_of(planned, record)
+        results = planned.results(found, _drawn(key, planned, self.workers, self.tell))
         outcome = reduce(planned, results, record.document["command"], _core.RESULTS_VERSION)
         on_record.check_verdicts(planned, record, outcome.document)
         sample = draw(planned, record, number, seed)
@@ -357,8 +354,7 @@ def _is_document(file: Path) -> bool:
 def run_plan(key: str, planned: Plan, store: Path, workers: int, tell: Teller = SILENT) -> Results:
     """Run or resume the campaigns of a study in one store, then make the runs that it draws."""
     measured = run_campaigns(key, planned.campaigns, store, workers, tell)
-    label = f"{key}, {counted(len(planned.drawn), 'run')} to draw"
-    return planned.results(measured, _run_jobs(planned.drawn, label, workers, tell))
+    return planned.results(measured, _drawn(key, planned, workers, tell))
 
 
 def run_campaigns(
@@ -392,25 +388,22 @@ def run_campaigns(
     return found
 
 
-class BrokenRun(RuntimeError):
-    """A run whose invariants do not hold; its numbers must not be averaged in."""
-
-
 def checked(job: AnyJob, result: Result) -> Result:
     """Return a result that may be reduced.
 
     Raises
     ------
-    BrokenRun
-        The run reports a broken invariant.
+    FailedRunError
+        The run broke an invariant: its numbers must not be averaged in.
     """
     if result.invariants:
-        raise BrokenRun(f"{job[1]}: {'; '.join(result.invariants)}")
+        raise FailedRunError(f"a run broke an invariant: {job[1]}: {'; '.join(result.invariants)}")
     return result
 
 
-def _run_jobs(jobs: Sequence[AnyJob], label: str, workers: int, tell: Teller) -> list[Result]:
-    """Run each job, and equal ones once."""
+def _drawn(key: str, planned: Plan, workers: int, tell: Teller) -> list[Result]:
+    """Make the runs that a study draws, equal ones once."""
+    jobs, label = planned.drawn, f"{key}, {counted(len(planned.drawn), 'run')} to draw"
     if not jobs:
         return []
     keys = [(source, *overrides, *trace) for source, _, overrides, *trace in jobs]
@@ -419,10 +412,7 @@ def _run_jobs(jobs: Sequence[AnyJob], label: str, workers: int, tell: Teller) ->
     work = run.job_work(once)
     tell.note(f"{label}: {_about(run.expected_s(work, workers))} by its packets")
     with tell.progress(label) as progress:
-        try:
-            kept = run.run_jobs(once, workers, progress, checked, work)
-        except BrokenRun as error:
-            raise FailedRunError(f"a run broke an invariant: {error}") from error
+        kept = run.run_jobs(once, workers, progress, checked, work)
     found = dict(zip(different, kept, strict=True))
     return [found[key] for key in keys]
 

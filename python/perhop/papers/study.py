@@ -20,8 +20,9 @@ from perhop.judge.forms import References
 from perhop.judge.grammar import Claim, Claims, Part
 from perhop.judge.measured import Measurements
 from perhop.judge.quantity import Asked, Subject, Words, asked
-from perhop.papers import cell_fit, form
+from perhop.papers import form
 from perhop.papers.campaigns import by_level, differing, having, less, under
+from perhop.papers.fit import CellFit
 from perhop.papers.form import StudyFile
 from perhop.papers.readings import Reading
 
@@ -114,7 +115,7 @@ class Study:
     code: ModuleType | None = field(default=None, repr=False)
     place: str = ""
     beyond: tuple[About, ...] = ()
-    fit: cell_fit.CellFit | None = None
+    fit: CellFit | None = None
 
     @property
     def key(self) -> str:
