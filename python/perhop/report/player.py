@@ -138,7 +138,9 @@ def _packets(run: StoredRun, place_of: dict[str, int]) -> list[list[float]] | No
     steps = steps.with_columns(turn)
     sent = steps.filter(pl.col("event") == "sent")
     arrived = steps.filter(pl.col("event") == "delivered").select(*same, "turn", arrived="time_s")
-    both = sent.join(arrived, on=[*same, "turn"], how="inner").sort("time_s").head(MOST_PACKETS).collect()
+    # in the trace's order where times are equal, so that the same run gives the same page
+    joined = sent.join(arrived, on=[*same, "turn"], how="inner", maintain_order="left")
+    both = joined.sort("time_s", maintain_order=True).head(MOST_PACKETS).collect()
     both = both.filter(pl.col("arrived") > pl.col("time_s"))
     color = both["color"].replace_strict({name: place for place, name in enumerate(_COLORS)}, default=0)
     return [
