@@ -53,6 +53,12 @@ def test_links_queues_and_packets_are_those_of_the_run(cli: Cli, traced: Path) -
     assert own == sorted(own)
 
 
+def test_the_same_run_is_played_alike_each_time(cli: Cli, traced: Path) -> None:
+    """Many packets are sent at one time; in what order a join gives them is no one's choice."""
+    run = StoredRun.load(traced)
+    assert len({player.data(run, run.scenario().describe()) for _ in range(5)}) == 1
+
+
 def test_limits_and_drops_are_those_of_the_queue(cli: Cli) -> None:
     lesson = EXAMPLES / "lessons" / "drop-tail.toml"
     assert (
