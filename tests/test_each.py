@@ -36,8 +36,9 @@ def test_each_treatment_ends_where_it_would_alone() -> None:
     alone = [Stopping(stop, 1, 2) for _ in range(3)]
     # in an order of finishing that is none of replications
     for replication, treatment in chance.permutation([(i, k) for i in range(40) for k in range(3)]):
-        together.add(treatment, replication, {(): values[treatment, replication]})
-        alone[treatment].add(0, replication, {(): values[treatment, replication]})
+        measured = {"goodput": {(): values[treatment, replication]}}
+        together.add(treatment, replication, measured)
+        alone[treatment].add(0, replication, measured)
     many = [one.decided.replications for one in alone if one.decided is not None]
     assert many[0] == 10 < many[1] < many[2] == 40
     found = together.decided
