@@ -64,9 +64,10 @@ def draw(
         for axes, panel in zip(grid[0], panels, strict=True):
             for line in panel.lines:
                 color = style.COLORS[line.color % len(style.COLORS)]
+                xs, ys = style.steps(line.x, line.y) if line.steps else (line.x, line.y)
                 axes.plot(
-                    line.x,
-                    line.y,
+                    xs,
+                    ys,
                     marker=line.marker,
                     linestyle=line.dash,
                     color=color,

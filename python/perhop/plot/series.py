@@ -278,10 +278,8 @@ def _lines(axes: Axes, rows: pl.DataFrame, quantity: Quantity, inside: list[str]
     for place, path in enumerate(inside):
         one = rows.filter(pl.col("path") == path)
         time, values = one["time_s"].to_numpy(), one["value"].to_numpy() * quantity.scale
-        if quantity.per_interval and len(time) > 1:
-            # the first interval has a beginning too
-            time = np.insert(time, 0, max(0.0, 2 * time[0] - time[1]))
-            values = np.insert(values, 0, values[0])
+        if quantity.per_interval:
+            time, values = style.steps(time, values)
         axes.plot(
             time,
             values,

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from xml.sax.saxutils import escape
 
 import matplotlib as mpl
+import numpy as np
+import numpy.typing as npt
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.font_manager import get_font_names
@@ -19,6 +21,8 @@ from matplotlib.font_manager import get_font_names
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.text import Text
+
+Floats = npt.NDArray[np.float64]
 
 # Okabe and Ito's palette (Color Universal Design, 2008): told apart with any colour vision.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a6d00", "#7a7a7a")
@@ -247,6 +251,15 @@ def _drop_unused_ids(text: str) -> str:
     used = set(re.findall(r'url\(#([^)]+)\)|href="#([^"]+)"', text))
     names = {name for pair in used for name in pair if name}
     return re.sub(r' id="([^"]+)"', lambda match: match.group(0) if match.group(1) in names else "", text)
+
+
+def steps(time: npt.ArrayLike, values: npt.ArrayLike) -> tuple[Floats, Floats]:
+    """Return values of intervals that end at `time`, with the beginning of the first, for `steps-pre`."""
+    ends, found = np.asarray(time, dtype=np.float64), np.asarray(values, dtype=np.float64)
+    if len(ends) < 2:
+        return ends, found
+    begin = max(0.0, 2 * ends[0] - ends[1])
+    return np.insert(ends, 0, begin), np.insert(found, 0, found[0])
 
 
 def logarithmic(axes: Axes, which: Literal["x", "y"]) -> None:
