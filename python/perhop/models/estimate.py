@@ -48,8 +48,9 @@ def _not_its_rate(network: Network, link: LinkView) -> str:
     """Return why what waits for a link does not have its rate."""
     if link.trace:
         return f"the rate of {link.name} follows a trace"
-    is_cake = any(one.queue == "cake" for one in link.port.classes)
-    if link.port.shaper or link.port.scheduler.kind == "htb" or (is_cake and network.has_shaped_cake):
+    queues = [one["queue"] for table in network.ports(link.port) for one in table["class"]]
+    shaped = any(one["kind"] == "cake" and "rate" in one for one in queues)
+    if link.port.shaper or link.port.scheduler.kind == "htb" or shaped:
         return f"{link.port.path} holds packets to a rate of its own"
     return ""
 

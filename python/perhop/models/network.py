@@ -134,12 +134,6 @@ class Network:
         size = self._resolved["run"].get("packet_size")
         return float("nan") if size is None else quantity(size)[0]
 
-    @property
-    def has_shaped_cake(self) -> bool:
-        """Whether a queue `cake` has a rate of its own."""
-        queues = [one["queue"] for port in self._resolved.get("port", []) for one in port["class"]]
-        return any(queue["kind"] == "cake" and "rate" in queue for queue in queues)
-
     def users(self, link: LinkView) -> Sequence[Flow | Udp]:
         """Return the flows that send data or ACKs over a link."""
         return self._users.get(link.name, [])
@@ -176,10 +170,12 @@ class Network:
         return 1.0 - kept
 
     def ports(self, port: PortView) -> list[dict[str, Any]]:
-        """Return the tables of the resolved file that may be of a port: those with its classes."""
-        names = [one.name for one in port.classes]
+        """Return the tables of the resolved file that may be of a port: those with its classes and queues."""
+        own = [(one.name, one.queue) for one in port.classes]
         tables = self._resolved.get("port", [])
-        return [one for one in tables if [each["name"] for each in one["class"]] == names]
+        return [
+            one for one in tables if [(each["name"], each["queue"]["kind"]) for each in one["class"]] == own
+        ]
 
     def conditioners(self, links: Sequence[LinkView]) -> list[tuple[ConditionerView, dict[str, Any]]]:
         """Return the conditioners on a way and their tables in the resolved file."""
