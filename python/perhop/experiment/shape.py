@@ -23,7 +23,12 @@ S = TypeVar("S", bound=msgspec.Struct)
 
 
 def read(path: Path, source: bytes, kind: type[S], error: type[FileError]) -> S:
-    """Return what a file says.
+    """Return what a file says; errors as of `parsed`."""
+    return msgspec.convert(parsed(path, source, kind, error), kind)
+
+
+def parsed(path: Path, source: bytes, kind: type[S], error: type[FileError]) -> dict[str, Any]:
+    """Return what a file of a kind says, as it is written.
 
     Raises
     ------
@@ -40,7 +45,7 @@ def read(path: Path, source: bytes, kind: type[S], error: type[FileError]) -> S:
     mistakes = [*faults(found, kind)]
     if mistakes:
         raise error(diagnostics(path, source, mistakes))
-    return msgspec.convert(found, kind)
+    return found
 
 
 def written(source: bytes) -> dict[str, Any]:

@@ -346,9 +346,9 @@ def read(path: Path, source: bytes | None = None) -> Claims:
         It has mistakes.
     """
     source = path.read_bytes() if source is None else source
-    file = shape.read(path, source, ClaimsFile, ClaimsError)
-    claims = tuple(map(_claim, shape.written(source)["claim"]))
-    found = Claims(path, source, file, claims)
+    written = shape.parsed(path, source, ClaimsFile, ClaimsError)
+    claims = tuple(map(_claim, written["claim"]))
+    found = Claims(path, source, msgspec.convert(written, ClaimsFile), claims)
     found.refuse(
         [
             Fault(("claim", k, "id"), f"a second claim is called `{one.id}`")
