@@ -5,10 +5,8 @@ A few configurations, a few seeds. The scripts `compare.py` of the two folders d
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import shutil
-import sys
 from pathlib import Path
 from statistics import mean
 from types import ModuleType
@@ -16,22 +14,18 @@ from typing import Any
 
 import pytest
 
+from scripts import script
+
 ORACLES = Path(__file__).parent.parent / "oracles"
 FEROZ = ORACLES / "ns2-2.35-feroz"
 LAATU = ORACLES / "ns2-2.35-laatu"
 SEEDS = 8
 
 
-def script(path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+def loaded(path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """Load a script, which imports others of its folder by their names alone."""
     monkeypatch.syspath_prepend(path.parent)
-    spec = importlib.util.spec_from_file_location(f"{path.parent.name}_{path.stem}", path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, spec.name, module)
-    spec.loader.exec_module(module)
-    return module
+    return script(path)
 
 
 def recorded(folder: Path) -> dict[str, Any]:
@@ -41,12 +35,12 @@ def recorded(folder: Path) -> dict[str, Any]:
 
 @pytest.fixture
 def feroz(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    return script(FEROZ / "compare.py", monkeypatch)
+    return loaded(FEROZ / "compare.py", monkeypatch)
 
 
 @pytest.fixture
 def laatu(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
-    return script(LAATU / "compare.py", monkeypatch)
+    return loaded(LAATU / "compare.py", monkeypatch)
 
 
 def means(feroz: ModuleType, name: str) -> dict[str, list[float]]:
@@ -63,7 +57,7 @@ def test_every_configuration_has_its_results(feroz: ModuleType, monkeypatch: pyt
     assert list(results) == list(feroz.CONFIGURATIONS)
     for name, (settings, seeds) in feroz.CONFIGURATIONS.items():
         assert (results[name]["settings"], results[name]["seeds"]) == (settings, seeds)
-    cases = script(LAATU / "run.py", monkeypatch).CASES
+    cases = loaded(LAATU / "run.py", monkeypatch).CASES
     results = recorded(LAATU)
     assert {name: (one["settings"], one["seeds"]) for name, one in results.items()} == cases
 
@@ -93,7 +87,7 @@ def test_four_meters_or_one_do_what_they_do_in_ns2(laatu: ModuleType) -> None:
 
 @pytest.mark.skipif(shutil.which("ns") is None, reason="needs ns-2.35 (Debian package ns2)")
 def test_ns2_gives_the_recorded_means_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = script(FEROZ / "run.py", monkeypatch)
+    run = loaded(FEROZ / "run.py", monkeypatch)
     theirs = recorded(FEROZ)["Reno-bucket-10-tokens"]
     again = run.summary([run.once(theirs["settings"], seed) for seed in range(1, theirs["seeds"] + 1)])
     assert again == {what: theirs[what] for what in again}

@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
-from scipy import stats
 
 HERE = Path(__file__).resolve().parent
 KEYS = ["rates", "queue", "quantity"]
@@ -44,11 +43,12 @@ def simulated(store: Path) -> pl.DataFrame:
 
 def together() -> pl.DataFrame:
     """Return both, a row for each quantity: `median`, and `mean` with `half` of its interval."""
-    runs = pl.read_csv(HERE / "simulated.csv").group_by(KEYS)
-    ours = runs.agg(
-        pl.col("value").mean().alias("mean"),
-        (pl.col("value").std() / pl.len().sqrt() * float(stats.t.ppf(0.975, 9))).alias("half"),
-    )
+    from perhop.stats.intervals import mean_interval
+
+    runs = pl.read_csv(HERE / "simulated.csv").group_by(KEYS, maintain_order=True)
+    found = [(*key, mean_interval(own["value"])) for key, own in runs]
+    rows = [(*key, one.mean, one.half_width) for *key, one in found]
+    ours = pl.DataFrame(rows, [*KEYS, "mean", "half"], orient="row")
     return pl.read_csv(HERE / "measured.csv").join(ours, on=KEYS, how="left", maintain_order="left")
 
 
