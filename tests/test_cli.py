@@ -388,7 +388,16 @@ def test_doctor(cli: Cli) -> None:
     ours = {what for what, one in findings.items() if one["section"] == "perhop"}
     assert ours == {"Python", "perhop core", "cores", "cargo", "chromium", "ns"}
     assert set(findings) - ours == {
-        *("way in", "perhop-live", "/dev/net/tun", "TCP reno", "TCP cubic", "TCP dctcp", "TCP senders"),
+        *(
+            "way in",
+            "perhop-live",
+            "/dev/net/tun",
+            "TCP reno",
+            "TCP cubic",
+            "TCP dctcp",
+            "TCP bbr",
+            "TCP senders",
+        ),
         *("SCHED_FIFO", "BPF", "steady processor"),
         *("ip", "tc", "bpftool", "clang", "nft", "tcpdump", "tshark", "iperf3", "headers of libbpf"),
     }

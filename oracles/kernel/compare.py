@@ -13,6 +13,7 @@ frames were late are left out.
 
 from __future__ import annotations
 
+import argparse
 import math
 import sys
 import tomllib
@@ -24,6 +25,8 @@ import polars as pl
 from scipy import stats
 
 HERE = Path(__file__).resolve().parent
+FILES = {"tcp": "rig.csv", "bbr": "bbr-rig.csv"}
+"""Each campaign, and what the rig gave in its cells."""
 ARMS = {"simulator": "simulator", "kernel": "live arm"}
 SCALES = {"goodput": 1e-6, "loss": 100, "timeouts": 1}
 UNITS = {"goodput": "Mbit/s", "loss": "%", "timeouts": ""}
@@ -67,17 +70,23 @@ def rig(path: Path) -> tuple[pl.DataFrame, int]:
     return pl.concat(parts).with_columns(clock=pl.lit("rig")), every.height - runs.height
 
 
+def arms_of(runs: pl.DataFrame) -> dict[str, str]:
+    """Return the arms beside the rig that there are runs of, with their names."""
+    return {clock: name for clock, name in ARMS.items() if clock in runs["clock"]}
+
+
 def rows(runs: pl.DataFrame, part: str) -> Iterator[tuple[list[str], dict[tuple[str, str], str]]]:
     """Give the lines of a table, a cell each, and its verdicts by response and arm."""
+    arms = arms_of(runs)
     for (cell,), own in runs.filter(part=part).group_by("cell", maintain_order=True):
         line, verdicts = [str(cell).replace("-", " ")], {}
         for response in TABLES[part]:
             found = {
                 clock: own.filter(clock=clock)[response].to_numpy() * SCALES[response]
-                for clock in ("rig", *ARMS)
+                for clock in ("rig", *arms)
             }
             line.append(shown(found["rig"]))
-            for clock in ARMS:
+            for clock in arms:
                 verdict = _verdict(response, found["rig"], found[clock])
                 verdicts[response, clock] = verdict
                 mark = {"open": " ?", "differs": " **≠**"}.get(verdict, "")
@@ -87,10 +96,10 @@ def rows(runs: pl.DataFrame, part: str) -> Iterator[tuple[list[str], dict[tuple[
 
 def shown(values: np.ndarray) -> str:
     """Return a mean with half its 95 % interval."""
-    return f"{values.mean():.3g} ± {_half(values):.2g}"
+    return f"{values.mean():.3g} ± {half(values):.2g}"
 
 
-def _half(values: np.ndarray) -> float:
+def half(values: np.ndarray) -> float:
     """Return half the 95 % interval of a mean."""
     return float(stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / math.sqrt(len(values)))
 
@@ -99,18 +108,19 @@ def _verdict(response: str, rig: np.ndarray, arm: np.ndarray) -> str:
     mean, off = rig.mean(), abs(arm.mean() - rig.mean())
     if response == "timeouts" and mean < FEW:
         return ""
-    if off <= max(_half(rig), TOLERANCE * mean):
+    if off <= max(half(rig), TOLERANCE * mean):
         return "agrees"
     return "differs" if stats.ttest_ind(rig, arm, equal_var=False).pvalue < 0.01 else "open"
 
 
 def tables(runs: pl.DataFrame) -> Iterator[str]:
     """Give both tables and what they come to."""
+    arms = arms_of(runs)
     for part, responses in TABLES.items():
         head = [f"cell, {part}"]
         for response in responses:
             unit = f", {UNITS[response]}" if UNITS[response] else ""
-            head += [f"{NAMES.get(response, response)}{unit}: rig", *ARMS.values()]
+            head += [f"{NAMES.get(response, response)}{unit}: rig", *arms.values()]
         yield f"| {' | '.join(head)} |\n|{'---|' * len(head)}"
         verdicts = []
         for line, found in rows(runs, part):
@@ -118,7 +128,7 @@ def tables(runs: pl.DataFrame) -> Iterator[str]:
             verdicts.append(found)
         yield ""
         for response in responses:
-            for clock, name in ARMS.items():
+            for clock, name in arms.items():
                 words = [found[response, clock] for found in verdicts if found[response, clock]]
                 counts = ", ".join(
                     _counted(words.count(word), word) for word in ("agrees", "open", "differs")
@@ -136,14 +146,18 @@ def _counted(count: int, verdict: str) -> str:
 
 def main() -> None:
     """Print what stores measured as CSV, or the tables of what is recorded."""
-    if len(sys.argv) > 1:
-        sys.stdout.write(pl.concat(measured(Path(store)) for store in sys.argv[1:]).write_csv())
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("stores", type=Path, nargs="*")
+    asked.add_argument("--of", choices=FILES, default="tcp", help="whose tables")
+    words = asked.parse_args()
+    if words.stores:
+        sys.stdout.write(pl.concat(map(measured, words.stores)).write_csv())
         return
-    factors = tomllib.loads((HERE / "tcp.toml").read_text())["factor"]
+    factors = tomllib.loads((HERE / f"{words.of}.toml").read_text())["factor"]
     order = next(list(factor["levels"]) for factor in factors if factor["name"] == "cell")
-    found, late = rig(HERE / "rig.csv")
+    found, late = rig(HERE / FILES[words.of])
     print(f"Runs of the rig that are left out, since frames were late: {late}.\n")
-    runs = pl.concat([found, pl.read_csv(HERE / "tcp.csv")], how="diagonal_relaxed")
+    runs = pl.concat([found, pl.read_csv(HERE / f"{words.of}.csv")], how="diagonal_relaxed")
     for line in tables(runs.sort(pl.col("cell").cast(pl.Enum(order)))):
         print(line)
 

@@ -1,4 +1,4 @@
-"""Kernel CUBIC and BBR through perhop's queues, the simulator's CUBIC beside them.
+"""Kernel CUBIC and BBR through perhop's queues, the simulator's beside them.
 
 perhop campaign run oracles/kernel/queues.toml -o out/kernel-queues -j 3
 cd oracles/kernel
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
-from compare import HERE, shown
+from compare import HERE, half, shown
 
 COLUMNS = {
     "goodput": ("goodput, Mbit/s", 1e-6),
@@ -35,8 +35,18 @@ QUEUES = {
 SENDERS = {
     "simulator-cubic": "simulator, CUBIC",
     "kernel-cubic": "kernel, CUBIC",
+    "simulator-bbr": "simulator, BBR",
     "kernel-bbr": "kernel, BBR",
 }
+BOUNDS = {
+    "goodput": (0.03, 0),
+    "loss": (0.2, 0.2),
+    "wait": (0.15, 1),
+    "delay": (0.1, 2),
+    "fairness": (0, 0.05),
+}
+"""Up to which part of the kernel's mean, and which difference, simulated BBR agrees (decision 0116)."""
+FLOWS = (1, 4)
 KEYS = ["queue", "flows", "sender", "replication"]
 
 
@@ -53,7 +63,7 @@ def table(runs: pl.DataFrame) -> Iterator[str]:
     head = ["queue", "flows", "sender", *(heading for heading, _ in COLUMNS.values())]
     yield f"| {' | '.join(head)} |\n|{'---|' * len(head)}"
     for queue, called in QUEUES.items():
-        for flows in (1, 4):
+        for flows in FLOWS:
             for sender, name in SENDERS.items():
                 own = runs.filter(queue=queue, flows=flows, sender=sender)
                 if own.is_empty():
@@ -65,12 +75,39 @@ def table(runs: pl.DataFrame) -> Iterator[str]:
                 yield f"| {' | '.join([called, str(flows), name, *values])} |"
 
 
+def agreement(runs: pl.DataFrame) -> Iterator[str]:
+    """Say of each response in how many cells simulated BBR agrees with the kernel's, and in which not."""
+    for response, (heading, factor) in COLUMNS.items():
+        agreed, others = 0, []
+        for queue, called in QUEUES.items():
+            for flows in FLOWS:
+                own = runs.filter(queue=queue, flows=flows)
+                kernel, simulator = (
+                    own.filter(sender=f"{arm}-bbr")[response].to_numpy() * factor
+                    for arm in ("kernel", "simulator")
+                )
+                apart = abs(float(kernel.mean() - simulator.mean()))
+                part, least = BOUNDS[response]
+                if apart <= max(half(kernel), part * float(kernel.mean()), least):
+                    agreed += 1
+                else:
+                    others.append(f"{called} with {flows} ({shown(simulator)}, kernel {shown(kernel)})")
+        cells = len(QUEUES) * len(FLOWS)
+        yield f"- {heading.split(',')[0]}: {agreed} of {cells} agree" + "".join(
+            f"; not {one}" for one in others
+        )
+
+
 def main() -> None:
     """Print what a store measured as CSV, or the table of what is recorded."""
     if len(sys.argv) > 1:
         sys.stdout.write(measured(Path(sys.argv[1])).write_csv())
         return
-    for line in table(pl.read_csv(HERE / "queues.csv")):
+    recorded = pl.read_csv(HERE / "queues.csv")
+    for line in table(recorded):
+        print(line)
+    print()
+    for line in agreement(recorded):
         print(line)
 
 

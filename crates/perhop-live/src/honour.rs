@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use perhop_core::time::Span;
-use perhop_scenario::model::{AckPolicy, Endpoint, Flow, KernelControl, NodeKind, Scenario};
+use perhop_scenario::model::{AckPolicy, Endpoint, Flow, NodeKind, Scenario};
 use perhop_tcp::settings::{
     Counting, CubicForm, Growth, Guard, Halving, InitialSsthresh, LossWindow, MinRtoBounds, RecoveryExit,
     RecoveryKind, SlowStartKind,
@@ -136,17 +136,19 @@ pub fn congestion(flow: &Flow) -> &str {
         (None, Growth::Reno) => "reno",
         (None, Growth::Cubic) => "cubic",
         (None, Growth::Dctcp) => "dctcp",
+        (None, Growth::Bbr) => "bbr",
     }
 }
 
-/// Whether the kernel has what flows name by `kernel:`: `known` are those that it has. One of a module is loaded by nobody here, for
+/// Whether the kernel has what flows name by `kernel:`, and `bbr`: `known` are those that it has. One of a module is loaded by nobody here, for
 /// whoever may run this program may not load modules by it.
 ///
 /// # Errors
 /// A name that it does not have, in words.
 pub fn find_controls(scenario: &Scenario, known: &[String]) -> Result<(), String> {
     for flow in &scenario.flows {
-        if let Some(name) = flow.kernel.as_ref().map(KernelControl::name)
+        if (flow.kernel.is_some() || flow.tcp.params.cc == Growth::Bbr)
+            && let name = congestion(flow)
             && !known.iter().any(|one| one == name)
         {
             return Err(format!(
@@ -326,7 +328,8 @@ impl Plan<'_> {
     }
 
     fn differences_of(&mut self, flow: &Flow) {
-        let growth = flow.kernel.is_none().then(|| growth(flow)).into_iter().flatten();
+        let grows = flow.kernel.is_none() && flow.tcp.params.cc != Growth::Bbr;
+        let growth = grows.then(|| growth(flow)).into_iter().flatten();
         let differences = connection(flow).into_iter().chain(growth).chain(timers(flow));
         for (_, how) in differences.filter(|(differs, _)| *differs) {
             self.differs(how.to_owned());
@@ -347,9 +350,10 @@ impl Plan<'_> {
 /// Whether something differs, and how.
 type Difference = (bool, &'static str);
 
-fn connection(flow: &Flow) -> [Difference; 7] {
+fn connection(flow: &Flow) -> [Difference; 8] {
     let params = &flow.tcp.params;
     [
+        (params.pacing, "pacing: without the fq queue at its host a kernel paces BBR alone"),
         (!params.handshake, "handshake: a kernel always opens with one, which takes a round trip"),
         (
             params.recovery == RecoveryKind::Reno,
@@ -478,6 +482,8 @@ duration = "1s"
         let with = |cc: &str| find_controls(&scenario(BBR, cc, ""), &known);
         assert_eq!(with(BBR), Ok(()));
         assert_eq!(with(r#"cc = "cubic""#), Ok(()));
+        assert_eq!(with(r#"cc = "bbr""#), Ok(()));
+        assert!(find_controls(&scenario(r#"cc = "bbr""#, r#"cc = "reno""#, ""), &known[1..]).is_err());
         let why = with(r#"cc = "kernel:cubic""#).expect_err("it is not there");
         assert!(
             why.starts_with(

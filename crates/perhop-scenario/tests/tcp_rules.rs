@@ -89,7 +89,7 @@ fn time_outs_are_ordered_in_every_profile() {
 fn words_are_known() {
     assert_snapshot!(tcp(r#"recovery = "new-reno", cc = "cubik", guard = "carefull", counting = "packets""#), @r#"
     48:20 flow.up.tcp.recovery: `new-reno` is not one of "tahoe", "reno", "newreno", "sack", "sack-1996" (did you mean `newreno`?)
-    48:37 flow.up.tcp.cc: `cubik` is not one of "reno", "cubic", "dctcp", nor like "kernel:bbr" (did you mean `cubic`?)
+    48:37 flow.up.tcp.cc: `cubik` is not one of "reno", "cubic", "dctcp", "bbr", nor like "kernel:bbr" (did you mean `cubic`?)
     48:54 flow.up.tcp.guard: `carefull` is not one of "off", "less-careful", "careful" (did you mean `careful`?)
     48:77 flow.up.tcp.counting: `packets` is not one of "acks", "bytes" (`acks`: ACKs; `bytes`: bytes acknowledged)
     "#);
@@ -113,9 +113,10 @@ fn a_kernels_congestion_control_has_a_name_that_kernels_have() {
     assert_snapshot!(cc("kernel:bbr cubic"), @"48:14 flow.up.tcp.cc: ` ` is in no name of a kernel's: they have small letters, digits, `_` and `-` (as in `kernel:bbr`; `perhop doctor` lists what this machine has)");
     assert_snapshot!(cc("kernel:b\\u0000r"), @r#"48:14 flow.up.tcp.cc: `\0` is in no name of a kernel's: they have small letters, digits, `_` and `-` (as in `kernel:bbr`; `perhop doctor` lists what this machine has)"#);
     assert_snapshot!(cc("kernel:ü"), @"48:14 flow.up.tcp.cc: `ü` is in no name of a kernel's: they have small letters, digits, `_` and `-` (as in `kernel:bbr`; `perhop doctor` lists what this machine has)");
-    assert_snapshot!(cc("bbr"), @r#"48:14 flow.up.tcp.cc: `bbr` is not one of "reno", "cubic", "dctcp", nor like "kernel:bbr" (`kernel:bbr`: the congestion control that the kernel has under this name, on real packets alone (`perhop emulate`))"#);
-    assert_snapshot!(cc("BBR"), @r#"48:14 flow.up.tcp.cc: `BBR` is not one of "reno", "cubic", "dctcp", nor like "kernel:bbr" (`kernel:bbr`: the congestion control that the kernel has under this name, on real packets alone (`perhop emulate`))"#);
-    assert_snapshot!(tcp("cc = 5"), @r#"48:14 flow.up.tcp.cc: must be a string, not an integer (write one of "reno", "cubic", "dctcp")"#);
+    assert_snapshot!(cc("bbr"), @r#"48:14 flow.up.tcp.cc: cc (bbr) needs the time of each segment, not rack (false, the default) (write `rack = true` and `recovery = "sack"`)"#);
+    assert_snapshot!(cc("vegas"), @r#"48:14 flow.up.tcp.cc: `vegas` is not one of "reno", "cubic", "dctcp", "bbr", nor like "kernel:bbr" (`kernel:vegas`: the congestion control that the kernel has under this name, on real packets alone (`perhop emulate`))"#);
+    assert_snapshot!(cc("BBR"), @r#"48:14 flow.up.tcp.cc: `BBR` is not one of "reno", "cubic", "dctcp", "bbr", nor like "kernel:bbr" (did you mean `bbr`?)"#);
+    assert_snapshot!(tcp("cc = 5"), @r#"48:14 flow.up.tcp.cc: must be a string, not an integer (write one of "reno", "cubic", "dctcp", "bbr")"#);
 }
 
 /// Why virtual time refuses [`BASE`] with these changes.

@@ -6,6 +6,8 @@
 
 pub mod ack;
 pub mod cc;
+pub mod pacing;
+pub mod rate;
 pub mod receiver;
 pub mod recovery;
 pub mod rtt;

@@ -79,6 +79,10 @@ pub struct TcpParams {
     pub ecn: bool,
     /// Whether its data is ECT(1), which asks for L4S (RFC 9331 section 4.1), instead of ECT(0).
     pub ect1: bool,
+    /// Whether segments leave at the rate of a window each round trip instead of in bursts; BBR's always leave at its own rate.
+    pub pacing: bool,
+    /// What a congestion control draws its random numbers from.
+    pub seed: u64,
     /// Whether cwnd falls to the initial window after an idle time-out (RFC 5681 section 4.1).
     pub idle_restart: bool,
     /// Whether every time-out of one segment lowers ssthresh, not the first alone.
@@ -106,6 +110,8 @@ pub enum Growth {
     Cubic,
     /// RFC 8257, with the receiver's exact echo of marks.
     Dctcp,
+    /// draft-cardwell-iccrg-bbr-congestion-control-00: version 1, as Linux has it. It needs `rack`, and leaves `prr` out.
+    Bbr,
 }
 
 /// How losses are found and repaired.
@@ -334,6 +340,8 @@ impl TcpParams {
         sack_overhead: Bytes(4),
         ecn: false,
         ect1: false,
+        pacing: false,
+        seed: 0,
         idle_restart: true,
         repeat_timeout_cuts: false,
         recovery_timeout_cuts: true,

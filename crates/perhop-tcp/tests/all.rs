@@ -3,6 +3,8 @@
 mod dctcp;
 mod fuzz;
 mod laws;
+mod pacing;
+mod rate;
 mod receiver;
 mod script;
 mod scripts;

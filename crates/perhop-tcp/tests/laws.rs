@@ -3,7 +3,7 @@
 use perhop_core::time::Span;
 use perhop_core::units::Bytes;
 use perhop_tcp::ack::{Adaptive, AdaptiveParams, BufferParams, Delayed, EverySegment, MAX_DELAY};
-use perhop_tcp::cc::{Cubic, CubicLinux, Dctcp, Reno};
+use perhop_tcp::cc::{Bbr, Cubic, CubicLinux, Dctcp, Reno};
 use perhop_tcp::settings::{
     Counting, CubicForm, Growth, Halving, InitialSsthresh, LossWindow, SlowStartKind, TcpParams,
 };
@@ -79,6 +79,18 @@ congestion_control_laws!(
     |mss| dctcp(TcpParams { mss, counting: Counting::Bytes, ..HYSTART_PLUS_PLUS }),
     mss = Bytes(65_000)
 );
+
+fn bbr(params: TcpParams) -> Box<Bbr> {
+    Box::new(Bbr::new(&TcpParams { cc: Growth::Bbr, ..params }))
+}
+
+congestion_control_laws!(bbr, |mss| bbr(TcpParams { mss, initial_window: 10, ..PARAMS }), mss = Bytes(1460));
+congestion_control_laws!(
+    bbr_of_single_bytes,
+    |mss| bbr(TcpParams { mss, initial_window: 1, seed: 7, ..PARAMS }),
+    mss = Bytes(1)
+);
+congestion_control_laws!(bbr_of_jumbo_frames, |mss| bbr(TcpParams { mss, ..PARAMS }), mss = Bytes(65_000));
 
 congestion_control_laws!(cubic_by_rfc, |mss| cubic(TcpParams { mss, ..PARAMS }), mss = Bytes(1460));
 congestion_control_laws!(

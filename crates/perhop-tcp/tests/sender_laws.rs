@@ -44,6 +44,10 @@ sender_laws!(cubic_with_rack_and_prr, LINUX);
 sender_laws!(cubic_of_the_kernel, KERNEL);
 sender_laws!(reno_of_the_kernel, TcpParams { cc: Growth::Reno, counting: Counting::Bytes, ..KERNEL });
 sender_laws!(sack_1996, SACK_1996);
+sender_laws!(bbr_of_the_kernel, TcpParams { cc: Growth::Bbr, ..KERNEL });
+sender_laws!(bbr_with_rack, TcpParams { cc: Growth::Bbr, prr: true, ..RACK });
+sender_laws!(cubic_of_the_kernel_paced, TcpParams { pacing: true, ..KERNEL });
+sender_laws!(newreno_paced, TcpParams { pacing: true, ..NEWRENO });
 
 sender_laws!(reno_that_counts_bytes, TcpParams { counting: Counting::Bytes, ..RFC });
 sender_laws!(reno_with_fractional_windows, TcpParams { halving: Halving::Fractional, ..RFC });

@@ -162,6 +162,7 @@ def main() -> int:
     asked.add_argument("out", type=Path, nargs="?", default=HERE.parent / "rig.csv")
     asked.add_argument("--jobs", type=int, default=4, help="how many run side by side")
     asked.add_argument("--replications", type=int, default=10)
+    asked.add_argument("--campaign", type=Path, default=CELLS, help="the file that has the cells")
     asked.add_argument("--cells", default="", help="a regular expression that their names match")
     asked.add_argument("--bursts", action="store_true", help="print what queues drop of a burst, no more")
     words = asked.parse_args()
@@ -172,7 +173,7 @@ def main() -> int:
     todo = [
         (cell, replication)
         for replication in range(words.replications)
-        for cell in cells()
+        for cell in cells(words.campaign)
         if re.search(words.cells, cell.name) and (cell.name, replication) not in done
     ]
     # cells side by side are others each time, so that none is always beside the same

@@ -37,7 +37,8 @@ if libc.syscall(number, 5, asked, len(asked)) < 0: sys.exit(os.strerror(ctypes.g
 _PIECE = 5000
 """Turns of a loop that does nothing: about 0.1 ms."""
 
-_DCTCP = 'cc = "dctcp" on real packets'
+_OPTIONAL = {name: f'cc = "{name}" on real packets' for name in ("dctcp", "bbr")}
+"""Senders that not every kernel has, and what needs each."""
 
 _ROOT = "run perhop as root, or allow sudo without a password; a container needs the capabilities"
 
@@ -104,7 +105,7 @@ def look() -> list[Looked]:
         Looked("perhop-live", _program(), "perhop emulate", "make build"),
         _tun(way),
         *(_control(name, "perhop emulate") for name in ("reno", "cubic")),
-        _control("dctcp", _DCTCP),
+        *(_control(name, needed_for) for name, needed_for in _OPTIONAL.items()),
         Looked("TCP senders", _listed(), 'cc = "kernel:NAME"', "modprobe tcp_NAME"),
         Looked("SCHED_FIFO", "yes" if prior else None, "packets on time on a busy machine", _ROOT),
         Looked("BPF", "yes" if refused is None else None, "ACK marking by eBPF", _ROOT),
@@ -149,7 +150,7 @@ def check_live(scenarios: Iterable[Scenario]) -> None:
         This machine lacks something, with the command that adds it.
     """
     asked = list(scenarios)
-    needs = {"perhop emulate"} | ({_DCTCP} if any(map(_has_dctcp, asked)) else set())
+    needs = {"perhop emulate", *(_OPTIONAL[name] for name in _senders(asked) if name in _OPTIONAL)}
     lacking = [one for one in look() if one.needed_for in needs and one.found is None]
     if lacking:
         lacks = "; ".join(f"{one.what}: {one.adds}" for one in lacking)
@@ -247,9 +248,9 @@ def _tun(way: Way | None) -> Looked:
     return Looked(device, device if there else None, "perhop emulate", add)
 
 
-def _has_dctcp(scenario: Scenario) -> bool:
-    flows = tomllib.loads(scenario.resolve()).get("flow", ())
-    return any(flow["tcp"]["cc"] == "dctcp" for flow in flows)
+def _senders(scenarios: Iterable[Scenario]) -> set[str]:
+    each = (tomllib.loads(scenario.resolve()).get("flow", ()) for scenario in scenarios)
+    return {flow["tcp"]["cc"] for flows in each for flow in flows}
 
 
 def _control(name: str, needed_for: str) -> Looked:

@@ -14,7 +14,7 @@ use crate::lower::conditioner::ack_marking;
 use crate::lower::programs;
 use crate::lower::queue::refuse_element;
 use crate::lower::resolve::{MOST, Names, Pairs};
-use crate::lower::tcp::{drawn_phase, kernel_control, model_ack, model_tcp};
+use crate::lower::tcp::{drawn_phase, drawn_seed, kernel_control, model_ack, model_tcp};
 use crate::lower::transfers;
 use crate::meant::elements::{ElementError, Elements};
 use crate::meant::model;
@@ -175,6 +175,9 @@ impl Made {
             };
             if let Some(phase) = drawn_phase(&flow.tcp, &made.name, run) {
                 made.tcp.params.rto.phase = phase;
+            }
+            if let Some(seed) = drawn_seed(&flow.tcp, &made.name, run) {
+                made.tcp.params.seed = seed;
             }
             if let Some(transfers) = &transfers {
                 (made.start, made.start_jitter) = (transfers[k].0, Span::ZERO);

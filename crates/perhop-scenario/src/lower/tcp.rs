@@ -7,7 +7,7 @@ use perhop_tcp::ack::{AdaptiveParams, BufferParams};
 use perhop_tcp::settings::{Growth, RtoParams, TcpParams};
 
 use crate::meant::model;
-use crate::words::choices::{Ecn, EcnCodePoint};
+use crate::words::choices::{self, Ecn, EcnCodePoint};
 use crate::words::congestion::{CongestionControl, KernelControl};
 use crate::words::units::{Limit, Phase, Size};
 use crate::written::defaults;
@@ -100,6 +100,9 @@ pub(crate) fn model_tcp(tcp: &mut Tcp) -> model::Tcp {
         sack_overhead: tcp.sack_overhead.0,
         ecn: tcp.ecn.is_on(),
         ect1: tcp.ecn == Ecn::CodePoint(EcnCodePoint::Ect1),
+        pacing: tcp.pacing,
+        // each flow draws its own
+        seed: 0,
         idle_restart: tcp.idle_restart,
         repeat_timeout_cuts: tcp.repeat_timeout_cuts,
         recovery_timeout_cuts: tcp.recovery_timeout_cuts,
@@ -137,6 +140,14 @@ pub(crate) fn drawn_phase(tcp: &Tcp, name: &str, run: &model::Run) -> Option<Spa
     (tcp.clock_phase == Phase::Random).then(|| {
         let mut stream = Stream::new(run.seed, run.replication, &format!("flow.{name}.clock"));
         Span::from_nanos(stream.below(tcp.clock_tick.0.as_nanos()))
+    })
+}
+
+/// The seed of the random numbers of the congestion control of the flow `name`, where it draws any.
+pub(crate) fn drawn_seed(tcp: &Tcp, name: &str, run: &model::Run) -> Option<u64> {
+    (tcp.cc == CongestionControl::Own(choices::Growth::Bbr)).then(|| {
+        let mut stream = Stream::new(run.seed, run.replication, &format!("flow.{name}.cc"));
+        stream.below(u64::MAX)
     })
 }
 

@@ -320,6 +320,9 @@ words! {
         /// As `reno`, but a mark takes as much of the window as half of the part that was marked of late; the receiver echoes each mark
         /// exactly (RFC 8257). Needs `ecn`.
         Dctcp = "dctcp",
+        /// The window and the pace follow the bandwidth and the least round trip of the path, whatever is lost or marked: version 1, as
+        /// Linux has it (draft-cardwell-iccrg-bbr-congestion-control-00). Needs `rack`; `prr` does not count.
+        Bbr = "bbr",
     }
 
     /// How losses are found and repaired.

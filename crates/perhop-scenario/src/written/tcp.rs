@@ -183,6 +183,10 @@ settings! {
     /// Explicit congestion notification: data can be marked instead of dropped (RFC 3168 section 6). It is ECT(0), or what is named
     /// instead of `true`.
     ecn: Ecn,
+    /// Whether segments leave at 1.2 windows a round trip, 2 in slow start, instead of with each ACK: in bursts of what the rate sends in
+    /// a millisecond, two segments at least from 1.2 Mbit/s on (Linux: `tcp_update_pacing_rate`, `tcp_tso_autosize`). `bbr` paces by a
+    /// rate of its own whatever this says.
+    pacing: bool,
     /// Whether cwnd falls to the initial window when nothing was sent for a time-out (RFC 5681 section 4.1).
     idle_restart: bool,
     /// Whether every time-out of one segment lowers ssthresh; otherwise the first alone does (RFC 5681 section 3.1).

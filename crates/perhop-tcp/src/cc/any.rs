@@ -1,9 +1,10 @@
 //! A congestion control in place of a pointer: the common one costs no memory read of its own.
 
-use perhop_core::time::Instant;
+use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
 
 use super::{AckSample, CongestionControl, CongestionSignal, Echo, Load, Reno};
+use crate::rate::RateSample;
 
 /// Reno in place, any other behind a pointer.
 pub enum AnyControl {
@@ -65,6 +66,26 @@ impl CongestionControl for AnyControl {
 
     fn limit(&mut self, to: Bytes) {
         forward!(self, cc => cc.limit(to));
+    }
+
+    fn on_established(&mut self, now: Instant, rtt: Option<Span>) {
+        forward!(self, cc => cc.on_established(now, rtt));
+    }
+
+    fn on_rate(&mut self, now: Instant, sample: &RateSample) {
+        forward!(self, cc => cc.on_rate(now, sample));
+    }
+
+    fn on_idle_end(&mut self, now: Instant) {
+        forward!(self, cc => cc.on_idle_end(now));
+    }
+
+    fn pacing_rate(&self) -> Option<u64> {
+        forward!(self, cc => cc.pacing_rate())
+    }
+
+    fn limits_itself(&self) -> bool {
+        forward!(self, cc => cc.limits_itself())
     }
 
     fn cwnd(&self) -> Bytes {

@@ -1,6 +1,7 @@
 //! How the congestion window grows and shrinks; how losses are found and repaired is `recovery`'s matter.
 
 mod any;
+mod bbr;
 mod cubic;
 mod cubic_linux;
 mod dctcp;
@@ -10,6 +11,7 @@ mod slow_start;
 pub(crate) mod testing;
 
 pub use any::AnyControl;
+pub use bbr::Bbr;
 pub use cubic::Cubic;
 pub use cubic_linux::CubicLinux;
 pub use dctcp::Dctcp;
@@ -17,6 +19,8 @@ pub use reno::Reno;
 
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
+
+use crate::rate::RateSample;
 
 /// The contents of a new acknowledgment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -103,6 +107,23 @@ pub trait CongestionControl: Send {
     fn deflate(&mut self, by: Bytes);
     /// The window is at most `to`, and at least a segment.
     fn limit(&mut self, to: Bytes);
+    /// The connection is open; `rtt` is the round trip of its SYN, where there is a sample.
+    fn on_established(&mut self, _now: Instant, _rtt: Option<Span>) {}
+    /// An acknowledgment arrived, in a recovery or not, and everything else has been made of it. Only a control with a
+    /// [pacing rate](Self::pacing_rate) hears of it.
+    fn on_rate(&mut self, _now: Instant, _sample: &RateSample) {}
+    /// Data leaves after the application had nothing to send and everything was acknowledged. Only a control with a
+    /// [pacing rate](Self::pacing_rate) hears of it.
+    fn on_idle_end(&mut self, _now: Instant) {}
+    /// The rate at which segments are to leave, in bytes of data per second. A control that has one moves the window in recoveries
+    /// too, by `on_rate`; it has one from its beginning on.
+    fn pacing_rate(&self) -> Option<u64> {
+        None
+    }
+    /// Whether it sends less than the path takes, so that the rates of what leaves now say nothing of the path.
+    fn limits_itself(&self) -> bool {
+        false
+    }
     /// The congestion window.
     fn cwnd(&self) -> Bytes;
     /// The slow start threshold; `u64::MAX` before the first congestion if there is none.

@@ -45,7 +45,7 @@ impl SlowStart {
             SlowStartKind::Standard => Self::Standard,
             SlowStartKind::HystartPlusPlus => Self::HystartPlusPlus(Box::new(HystartPlusPlus::new(ssthresh))),
             SlowStartKind::Hystart => Self::Hystart(Box::default()),
-            SlowStartKind::CubicHystart if matches!(params.cc, Growth::Reno | Growth::Dctcp) => Self::All,
+            SlowStartKind::CubicHystart if params.cc != Growth::Cubic => Self::All,
             SlowStartKind::CubicHystart => Self::Hystart(Box::new(Hystart::new(true))),
         }
     }

@@ -11,7 +11,8 @@ use perhop_core::time::{Instant, Span};
 use super::prr::{AckInfo, Prr};
 use super::sent::{Key, Segment, Sent};
 use super::{DUPLICATE_THRESHOLD, Flight, LossRecovery, Next, OnDuplicate, OnNewAck};
-use crate::settings::{PrrForm, TcpParams};
+use crate::rate::{RateEstimator, RateSample, Repair};
+use crate::settings::{Growth, PrrForm, TcpParams};
 
 /// The state of the path by the segments that have arrived.
 //= rfc8985-5.3-variables
@@ -96,6 +97,8 @@ pub struct Rack {
     prr: Option<Prr>,
     /// `una` and bytes reported at the last acknowledgment, for what the next one delivers.
     delivered: u64,
+    /// Where the congestion control asks for rates.
+    rate: Option<Box<RateEstimator>>,
 }
 
 impl Rack {
@@ -111,15 +114,19 @@ impl Rack {
             timeout_recovery: params.timeout_recovery,
             limited_transmit: params.limited_transmit,
             limited: 0,
-            use_prr: params.prr,
+            use_prr: params.prr && params.cc != Growth::Bbr,
             prior: (params.prr_form == PrrForm::Linux).then_some(0),
             prr: None,
             delivered: 0,
+            rate: (params.cc == Growth::Bbr).then(Box::default),
         }
     }
 
     /// The bytes `start..end` leave, for whatever reason.
     pub fn on_transmit(&mut self, now: Instant, start: u64, end: u64) {
+        if let Some(rate) = &mut self.rate {
+            rate.on_sent(now, end, end <= self.sent.max(), self.sent.len() == 0);
+        }
         self.sent.send(now, start, end);
     }
 
@@ -130,7 +137,60 @@ impl Rack {
         if let Some(echo) = echo.filter(|&echo| news && echo <= now) {
             self.path.sample(now - echo);
         }
-        self.sent.advance(una, |segment| self.path.arrived(segment));
+        let rate = &mut self.rate;
+        self.sent.advance(una, |segment| {
+            self.path.arrived(segment);
+            if let Some(rate) = rate {
+                rate.arrived(now, segment.sent, segment.end, segment.end - segment.start);
+            }
+        });
+    }
+
+    /// An acknowledgment of rates begins: `flight` is as before it.
+    pub fn begin_rate(&mut self, flight: &Flight) {
+        let pipe = self.pipe(flight);
+        if let Some(rate) = &mut self.rate {
+            rate.begin(pipe, self.sent.lost_total());
+        }
+    }
+
+    /// The rate that an acknowledgment tells of, once everything has been made of it.
+    pub fn rate_sample(&mut self, now: Instant, flight: &Flight) -> Option<RateSample> {
+        let pipe = self.pipe(flight);
+        let repair = match (self.recovering, self.point) {
+            (true, _) => Repair::Recovery,
+            (false, Some(_)) => Repair::Timeout,
+            (false, None) => Repair::None,
+        };
+        let rate = self.rate.as_mut()?;
+        let sample = rate.sample(now, self.path.min_rtt, self.sent.lost_total(), pipe, flight.una);
+        Some(RateSample { repair, ..sample })
+    }
+
+    /// What leaves from now on is bounded by the application.
+    pub fn limit_rate(&mut self, flight: &Flight) {
+        let pipe = self.pipe(flight);
+        if let Some(rate) = &mut self.rate {
+            rate.limit(pipe);
+        }
+    }
+
+    /// Whether rates are bounded by the application.
+    #[must_use]
+    pub fn is_app_limited(&self) -> bool {
+        self.rate.as_ref().is_some_and(|rate| rate.is_app_limited())
+    }
+
+    /// Whether something lost waits to be sent again.
+    #[must_use]
+    pub fn has_lost(&self) -> bool {
+        self.sent.first_lost().is_some()
+    }
+
+    /// The least round trip.
+    #[must_use]
+    pub const fn min_rtt(&self) -> Option<Span> {
+        self.path.min_rtt
     }
 
     /// Takes for lost what has been overtaken long enough.
@@ -220,7 +280,8 @@ impl Rack {
 
     //= rfc9937-6.2-inflight
     /// Bytes in the network: neither reported nor lost.
-    const fn pipe(&self, flight: &Flight) -> u64 {
+    #[must_use]
+    pub const fn pipe(&self, flight: &Flight) -> u64 {
         (flight.max - flight.una).saturating_sub(self.sent.gone())
     }
 
@@ -243,11 +304,15 @@ impl LossRecovery for Rack {
         // an acknowledgment that was lost may have reported the lower ones before: only in order do they show no reordering
         sorted.sort_unstable();
         let mut fresh = 0;
+        let (rate, now) = (&mut self.rate, self.path.now);
         for &(start, end) in &*sorted {
             let start = start.max(flight.una);
             if start < end && end <= flight.max {
                 fresh += self.sent.report(start, end, flight.mss, |segment| {
                     self.path.arrived(segment);
+                    if let Some(rate) = rate {
+                        rate.arrived(now, segment.sent, segment.end, segment.end - segment.start);
+                    }
                     if !segment.again {
                         self.path.reported.get_or_insert(segment.sent);
                     }

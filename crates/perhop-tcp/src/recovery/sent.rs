@@ -26,7 +26,7 @@ enum SegmentState {
 //= rfc8985-5.2-variables
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Segment {
-    start: u64,
+    pub(super) start: u64,
     /// One past its last byte.
     pub(super) end: u64,
     /// When it last left.
@@ -55,6 +55,8 @@ pub(super) struct Sent {
     /// Segments that have been reported.
     reported: usize,
     lost_bytes: u64,
+    /// Bytes that have ever been taken for lost.
+    lost_total: u64,
 }
 
 impl Sent {
@@ -238,6 +240,11 @@ impl Sent {
         self.board.sacked() + self.lost_bytes
     }
 
+    /// Bytes that have ever been taken for lost, those found again included.
+    pub(super) const fn lost_total(&self) -> u64 {
+        self.lost_total
+    }
+
     /// Bytes that have been reported.
     pub(super) const fn sacked(&self) -> u64 {
         self.board.sacked()
@@ -290,6 +297,7 @@ impl Sent {
         let Segment { start, end, .. } = self.segments[index];
         self.segments[index].state = SegmentState::Lost;
         self.lost_bytes += end - start;
+        self.lost_total += end - start;
         let place = match self.lost.back() {
             Some(&last) if last > start => self.lost.partition_point(|&other| other < start),
             _ => self.lost.len(),

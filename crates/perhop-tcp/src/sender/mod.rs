@@ -5,6 +5,7 @@
 //! acknowledges. Units: bytes, ns.
 
 mod frto;
+mod pace;
 mod params;
 mod tail;
 mod transmit;
@@ -15,10 +16,11 @@ use perhop_core::timed::Timed;
 use perhop_core::units::Bytes;
 
 use crate::cc::{AckSample, AnyControl, CongestionControl, CongestionSignal, Echo, Load};
+use crate::pacing::Pacer;
 use crate::recovery::{Flight, LossRecovery, OnDuplicate, OnNewAck, Recovery};
 use crate::rtt::RttEstimator;
 use crate::segment::Ack;
-use crate::settings::{RecoveryExit, TcpParams};
+use crate::settings::{Growth, RecoveryExit, TcpParams};
 use frto::Frto;
 use params::Rules;
 use tail::Tail;
@@ -91,6 +93,8 @@ pub struct Sender {
     expired_at: Option<Instant>,
     frto: Frto,
     tail: Tail,
+    /// Where segments are paced.
+    pacer: Option<Box<Pacer>>,
     /// One past the highest byte sent when the timer last expired.
     expired_to: u64,
     /// Congestion marks are answered once for the data sent up to here.
@@ -135,6 +139,7 @@ impl Sender {
             expired_at: None,
             frto: Frto::default(),
             tail: Tail::default(),
+            pacer: (params.pacing || params.cc == Growth::Bbr).then(Box::default),
             expired_to: 0,
             marks_answered: 0,
             marked: 0,
@@ -147,6 +152,9 @@ impl Sender {
 
     /// More data of the application, behind what a finite transfer has; without effect on an endless one.
     pub fn write(&mut self, more: Bytes) {
+        if self.pacer.is_some() {
+            self.check_app_limited();
+        }
         self.limit = self.limit.saturating_add(more.0);
     }
 
@@ -164,6 +172,9 @@ impl Sender {
         }
         let before = self.una;
         let known = self.una + self.recovery.sacked();
+        if self.pacer.is_some() {
+            self.begin_rate();
+        }
         self.begin_ack(now, ack);
         let same_window = self.window == ack.window.0;
         let blocks = ack.sack.as_slice();
@@ -200,6 +211,9 @@ impl Sender {
             self.timer = Some(self.rtt.deadline(now));
         }
         self.end_ack(now, before);
+        if self.pacer.is_some() {
+            self.end_rate(now, ack, before);
+        }
     }
 
     //= rfc5681-3.1-handshake-no-growth
@@ -216,6 +230,7 @@ impl Sender {
         } else {
             self.rtt.sample(sent, now, 1, (0, 0));
         }
+        self.cc.on_established(now, (!again).then(|| now - sent));
     }
 
     /// `known` bytes had arrived by all that was heard before.
@@ -430,11 +445,16 @@ impl Sender {
 
 impl Timed for Sender {
     fn next_timeout(&self) -> Option<Instant> {
-        [self.timer, self.tail.deadline()].into_iter().flatten().min()
+        let own = [self.timer, self.tail.deadline()].into_iter().flatten().min();
+        let Some(pacer) = &self.pacer else { return own };
+        own.into_iter().chain(pacer.deadline()).min()
     }
 
     fn on_timeout(&mut self, now: Instant) {
         self.on_early_timeout(now);
+        if let Some(pacer) = &mut self.pacer {
+            pacer.on_timeout(now);
+        }
         if self.timer.is_none_or(|at| now < at) {
             return;
         }
@@ -442,6 +462,9 @@ impl Timed for Sender {
         match self.stage {
             Stage::Waiting => {
                 self.stage = if self.rules.handshake { Stage::Opening { again: false } } else { Stage::Open };
+                if self.stage == Stage::Open {
+                    self.cc.on_established(now, None);
+                }
             }
             Stage::Opening { .. } => {}
             Stage::SynSent { .. } => {

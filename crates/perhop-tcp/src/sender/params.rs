@@ -3,7 +3,7 @@
 use perhop_core::time::Span;
 use perhop_core::units::Bytes;
 
-use crate::cc::{AnyControl, CongestionControl, Cubic, CubicLinux, Dctcp, Reno};
+use crate::cc::{AnyControl, Bbr, CongestionControl, Cubic, CubicLinux, Dctcp, Reno};
 use crate::settings::{
     CubicForm, Growth, GrowthBy, RecoveryExit, RecoveryKind, RttArithmetic, TcpParams, TimeoutWindow,
     TimerRestart,
@@ -77,6 +77,7 @@ pub(super) fn control(params: &TcpParams) -> AnyControl {
     match params.cc {
         Growth::Reno => Reno::new(params).into(),
         Growth::Dctcp => (Box::new(Dctcp::new(params)) as Box<dyn CongestionControl>).into(),
+        Growth::Bbr => (Box::new(Bbr::new(params)) as Box<dyn CongestionControl>).into(),
         Growth::Cubic => match params.cubic_form {
             CubicForm::Rfc9438 => (Box::new(Cubic::new(params)) as Box<dyn CongestionControl>).into(),
             CubicForm::Linux => (Box::new(CubicLinux::new(params)) as Box<dyn CongestionControl>).into(),

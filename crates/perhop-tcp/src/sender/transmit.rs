@@ -21,6 +21,9 @@ impl Sender {
             Stage::Waiting | Stage::SynSent { .. } => None,
             Stage::Opening { again } => Some(self.open(now, again)),
             Stage::Open => {
+                if self.waits_for_pacing(now) {
+                    return None;
+                }
                 let (seq, end) = self.choose(now)?;
                 Some(self.emit(now, seq, end))
             }
@@ -128,6 +131,7 @@ impl Sender {
         } else if self.timed.is_none() && !self.rules.timestamps {
             self.timed = Some((end, now));
         }
+        let idle = self.max == self.una;
         self.max = self.max.max(end);
         // a FIN is no data either
         //= rfc3168-6.1.5-retransmissions
@@ -146,6 +150,7 @@ impl Sender {
             ect: self.rules.ecn && plain,
         };
         self.note_sent(&segment);
+        self.pace(&segment, idle);
         segment
     }
 

@@ -3,6 +3,7 @@
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
 use perhop_tcp::cc::{AckSample, CongestionControl, CongestionSignal, Echo, Load};
+use perhop_tcp::rate::{RateSample, Repair};
 use perhop_tcp::settings::TcpParams;
 use proptest::prelude::*;
 
@@ -27,6 +28,12 @@ pub enum Op {
     Ack(AckSample),
     /// An acknowledgment of so many bytes more, with so many more outstanding after it than before, and whether it echoes a mark.
     Echo(u32, u32, bool),
+    /// The connection is open, with this round trip.
+    Established(Option<Span>),
+    /// An acknowledgment of so many bytes, and losses of so many, with so many outstanding, and the repair that goes on.
+    Rate(u32, u32, u32, Repair),
+    /// Data leaves after an idle time.
+    IdleEnd,
     /// Congestion, with this much outstanding.
     Congestion(CongestionSignal, Load),
     /// Loss recovery ended.
@@ -75,8 +82,12 @@ pub fn ops() -> impl Strategy<Value = Vec<Op>> {
         CongestionSignal::RepeatedTimeout,
         CongestionSignal::EcnEcho,
     ]);
+    let repair = prop::sample::select(vec![Repair::None, Repair::Recovery, Repair::Timeout]);
     let op = prop_oneof![
         16 => ack,
+        4 => span().prop_map(Op::Established),
+        8 => (any::<(u32, u32, u32)>(), repair).prop_map(|((acked, lost, out), repair)| Op::Rate(acked, lost, out, repair)),
+        1 => Just(Op::IdleEnd),
         8 => any::<(u32, u32, bool)>().prop_map(|(acked, more, marked)| Op::Echo(acked, more, marked)),
         4 => (signal, loads()).prop_map(|(signal, load)| Op::Congestion(signal, load)),
         2 => Just(Op::RecoveryExit),
@@ -87,6 +98,38 @@ pub fn ops() -> impl Strategy<Value = Vec<Op>> {
         4 => any::<u32>().prop_map(Op::Wait),
     ];
     prop::collection::vec(op, 0..200)
+}
+
+/// What has been delivered and lost, as samples tell it.
+#[derive(Default)]
+struct Path {
+    delivered: u64,
+    lost: u64,
+    last: Instant,
+}
+
+impl Path {
+    /// A sample of `acked`, `lost` and outstanding bytes.
+    fn sample(&mut self, now: Instant, [acked, lost, out]: [u32; 3], repair: Repair) -> RateSample {
+        let prior = self.delivered;
+        self.delivered += u64::from(acked);
+        self.lost += u64::from(lost);
+        let interval = now - std::mem::replace(&mut self.last, now);
+        RateSample {
+            rate: (acked > 0 && interval > Span::ZERO).then_some((Bytes(acked.into()), interval)),
+            prior_delivered: (acked > 0).then_some(prior),
+            app_limited: lost % 5 == 1,
+            rtt: (acked % 3 > 0).then_some(interval),
+            acked: Bytes(acked.into()),
+            lost: Bytes(lost.into()),
+            prior_in_flight: Bytes(u64::from(out) + u64::from(acked)),
+            in_flight: Bytes(out.into()),
+            delivered_total: self.delivered,
+            lost_total: self.lost,
+            repair,
+            departs: now + Span::from_nanos(lost.into()),
+        }
+    }
 }
 
 /// Does the operations and returns the time; `each` hears of the window before one and of the control after it.
@@ -100,6 +143,7 @@ fn walk(
     let mut now = Instant::ZERO;
     let mut last = None;
     let (mut acked_to, mut sent) = (0, 0);
+    let mut path = Path::default();
     for op in ops {
         let before = cc.cwnd();
         match op {
@@ -109,6 +153,11 @@ fn walk(
                 sent = acked_to.max(sent) + u64::from(more);
                 cc.on_echo(&Echo { ack: acked_to, acked: Bytes(acked.into()), marked, sent });
             }
+            Op::Established(rtt) => cc.on_established(now, *rtt),
+            &Op::Rate(acked, lost, out, repair) => {
+                cc.on_rate(now, &path.sample(now, [acked, lost, out], repair))
+            }
+            Op::IdleEnd => cc.on_idle_end(now),
             Op::Congestion(signal, load) => {
                 cc.on_congestion(now, *signal, load);
                 last = Some(*signal).filter(|signal| *signal != CongestionSignal::RepeatedTimeout).or(last);

@@ -143,6 +143,10 @@ fn options(tcp: &Tcp, at: &[Step], report: &mut Report) {
         let relation = format!("needs what SACK reports ({source}), not");
         report.relation_with_hint(at, (name, on.to_string()), &relation, recovery, holds, hint);
     }
+    let hint = Some("write `rack = true` and `recovery = \"sack\"`".to_owned());
+    let holds = tcp.cc != CongestionControl::Own(Growth::Bbr) || tcp.rack;
+    let (setting, rack) = (("cc", "bbr".to_owned()), ("rack", "false".to_owned()));
+    report.relation_with_hint(at, setting, "needs the time of each segment, not", rack, holds, hint);
     let ecn = ("ecn", "false".to_owned());
     let hint = Some("write `ecn = true`, or `ecn = \"ect1\"`".to_owned());
     let holds = tcp.cc != CongestionControl::Own(Growth::Dctcp) || tcp.ecn.is_on();

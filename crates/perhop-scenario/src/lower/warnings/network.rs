@@ -34,6 +34,7 @@ pub(super) fn find(
     promises(scenario, promised, tables, report);
     rates(file, scenario, tables, report);
     identifiers(file, scenario, ways, tables, report);
+    marks_unheard(file, report);
     windows(scenario, ways, tables, report);
 }
 
@@ -181,6 +182,20 @@ fn identifiers(
                 scenario.links[*link].name
             );
             report.warn(&steps!["flow", *i, "tcp", "ecn"], rule, Some(hint.to_owned()));
+        }
+    }
+}
+
+/// A flow asks for marks that its congestion control makes nothing of.
+fn marks_unheard(file: &ScenarioFile, report: &mut Report) {
+    for (i, flow) in file.flow.iter().enumerate() {
+        if flow.tcp.cc == CongestionControl::Own(Growth::Bbr)
+            && flow.tcp.ecn.is_on()
+            && flow.control.is_none()
+        {
+            let hint = "write `ecn = false`: queues drop its packets then, which takes its window back for a round trip";
+            let rule = "`bbr` makes nothing of marks: no queue slows it down by them";
+            report.warn(&steps!["flow", i, "tcp", "ecn"], rule.to_owned(), Some(hint.to_owned()));
         }
     }
 }
