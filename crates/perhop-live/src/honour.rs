@@ -136,18 +136,19 @@ pub fn congestion(flow: &Flow) -> &str {
         (None, Growth::Reno) => "reno",
         (None, Growth::Cubic) => "cubic",
         (None, Growth::Dctcp) => "dctcp",
+        (None, Growth::Prague) => "prague",
         (None, Growth::Bbr) => "bbr",
     }
 }
 
-/// Whether the kernel has what flows name by `kernel:`, and `bbr`: `known` are those that it has. One of a module is loaded by nobody here, for
+/// Whether the kernel has what flows name by `kernel:`, `prague` and `bbr`: `known` are those that it has. One of a module is loaded by nobody here, for
 /// whoever may run this program may not load modules by it.
 ///
 /// # Errors
 /// A name that it does not have, in words.
 pub fn find_controls(scenario: &Scenario, known: &[String]) -> Result<(), String> {
     for flow in &scenario.flows {
-        if (flow.kernel.is_some() || flow.tcp.params.cc == Growth::Bbr)
+        if (flow.kernel.is_some() || matches!(flow.tcp.params.cc, Growth::Bbr | Growth::Prague))
             && let name = congestion(flow)
             && !known.iter().any(|one| one == name)
         {

@@ -89,7 +89,7 @@ fn time_outs_are_ordered_in_every_profile() {
 fn words_are_known() {
     assert_snapshot!(tcp(r#"recovery = "new-reno", cc = "cubik", guard = "carefull", counting = "packets""#), @r#"
     48:20 flow.up.tcp.recovery: `new-reno` is not one of "tahoe", "reno", "newreno", "sack", "sack-1996" (did you mean `newreno`?)
-    48:37 flow.up.tcp.cc: `cubik` is not one of "reno", "cubic", "dctcp", "bbr", nor like "kernel:bbr" (did you mean `cubic`?)
+    48:37 flow.up.tcp.cc: `cubik` is not one of "reno", "cubic", "dctcp", "prague", "bbr", nor like "kernel:bbr" (did you mean `cubic`?)
     48:54 flow.up.tcp.guard: `carefull` is not one of "off", "less-careful", "careful" (did you mean `careful`?)
     48:77 flow.up.tcp.counting: `packets` is not one of "acks", "bytes" (`acks`: ACKs; `bytes`: bytes acknowledged)
     "#);
@@ -114,9 +114,9 @@ fn a_kernels_congestion_control_has_a_name_that_kernels_have() {
     assert_snapshot!(cc("kernel:b\\u0000r"), @r#"48:14 flow.up.tcp.cc: `\0` is in no name of a kernel's: they have small letters, digits, `_` and `-` (as in `kernel:bbr`; `perhop doctor` lists what this machine has)"#);
     assert_snapshot!(cc("kernel:ü"), @"48:14 flow.up.tcp.cc: `ü` is in no name of a kernel's: they have small letters, digits, `_` and `-` (as in `kernel:bbr`; `perhop doctor` lists what this machine has)");
     assert_snapshot!(cc("bbr"), @r#"48:14 flow.up.tcp.cc: cc (bbr) needs the time of each segment, not rack (false, the default) (write `rack = true` and `recovery = "sack"`)"#);
-    assert_snapshot!(cc("vegas"), @r#"48:14 flow.up.tcp.cc: `vegas` is not one of "reno", "cubic", "dctcp", "bbr", nor like "kernel:bbr" (`kernel:vegas`: the congestion control that the kernel has under this name, on real packets alone (`perhop emulate`))"#);
-    assert_snapshot!(cc("BBR"), @r#"48:14 flow.up.tcp.cc: `BBR` is not one of "reno", "cubic", "dctcp", "bbr", nor like "kernel:bbr" (did you mean `bbr`?)"#);
-    assert_snapshot!(tcp("cc = 5"), @r#"48:14 flow.up.tcp.cc: must be a string, not an integer (write one of "reno", "cubic", "dctcp", "bbr")"#);
+    assert_snapshot!(cc("vegas"), @r#"48:14 flow.up.tcp.cc: `vegas` is not one of "reno", "cubic", "dctcp", "prague", "bbr", nor like "kernel:bbr" (`kernel:vegas`: the congestion control that the kernel has under this name, on real packets alone (`perhop emulate`))"#);
+    assert_snapshot!(cc("BBR"), @r#"48:14 flow.up.tcp.cc: `BBR` is not one of "reno", "cubic", "dctcp", "prague", "bbr", nor like "kernel:bbr" (did you mean `bbr`?)"#);
+    assert_snapshot!(tcp("cc = 5"), @r#"48:14 flow.up.tcp.cc: must be a string, not an integer (write one of "reno", "cubic", "dctcp", "prague", "bbr")"#);
 }
 
 /// Why virtual time refuses [`BASE`] with these changes.
@@ -170,9 +170,10 @@ fn all_mistakes_in_one_pass() {
     "#);
 }
 
+//= test draft-prague-02-2.2-ect0
 #[test]
 fn dctcp_needs_marks_and_data_has_one_of_two_code_points() {
-    assert_snapshot!(tcp(r#"cc = "dctcp""#), @r#"48:14 flow.up.tcp.cc: cc (dctcp) needs congestion marks (RFC 8257), not ecn (false, the default) (write `ecn = true`, or `ecn = "ect1"`)"#);
+    assert_snapshot!(tcp(r#"cc = "dctcp""#), @r#"48:14 flow.up.tcp.cc: cc (dctcp) needs congestion marks, not ecn (false, the default) (write `ecn = true`, or `ecn = "ect1"`)"#);
     assert_snapshot!(tcp(r#"cc = "dctcp", ecn = "ect1""#), @"no mistake");
     assert_snapshot!(tcp(r#"ecn = "ect2""#), @r#"48:15 flow.up.tcp.ecn: `ect2` is not one of "ect0", "ect1" (did you mean `ect0`?)"#);
     assert_snapshot!(tcp("ecn = 1"), @"48:15 flow.up.tcp.ecn: must be true or false, not an integer");

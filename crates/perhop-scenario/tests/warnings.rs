@@ -450,7 +450,7 @@ fn data_waits_in_the_queue_of_dualpi2_for_its_congestion_control() {
         assert_snapshot!(flow(r#"cc = "dctcp", ecn = "ect1""#, queue), @"no warning");
         assert_snapshot!(flow(r#"cc = "dctcp", ecn = true"#, queue), @r#"53:29 flow.bulk.tcp.ecn: ECT(0) takes this data into the classic queue of `dualpi2` on `r->d[0]`, whose marks are for flows that halve (write `ecn = "ect1"`)"#);
         assert_snapshot!(flow(r#"cc = "bbr", recovery = "sack", rack = true, ecn = true"#, queue), @r#"53:59 flow.bulk.tcp.ecn: `bbr` makes nothing of marks: no queue slows it down by them (write `ecn = false`: queues drop its packets then, which takes its window back for a round trip)"#);
-        assert_snapshot!(flow(r#"cc = "cubic", ecn = "ect1""#, queue), @r#"53:29 flow.bulk.tcp.ecn: ECT(1) takes this data into the L4S queue of `dualpi2` on `r->d[0]`, whose marks are for `dctcp` (write `ecn = true`, or `cc = "dctcp"`)"#);
+        assert_snapshot!(flow(r#"cc = "cubic", ecn = "ect1""#, queue), @r#"53:29 flow.bulk.tcp.ecn: ECT(1) takes this data into the L4S queue of `dualpi2` on `r->d[0]`, whose marks are for `dctcp` and `prague` (write `ecn = true`, or `cc = "prague"`)"#);
     } }
     assert_snapshot!(flow(r#"cc = "dctcp", ecn = true"#, r#"kind = "codel", ecn = true"#), @"no warning");
 }

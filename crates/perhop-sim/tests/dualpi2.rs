@@ -97,3 +97,53 @@ fn the_coupling_says_how_windows_compare() {
     let (two, eight) = (ratio("2"), ratio("8"));
     assert!((2.0..8.0).contains(&(two / eight)), "{two} and {eight}");
 }
+
+/// Prague in the place of DCTCP: rates beside Reno within a factor of two, and the L4S queue as short.
+//= test draft-prague-02-2.5.1-pacing
+//= test draft-prague-02-2.5.1-rate
+#[test]
+fn prague_shares_with_reno_as_dctcp_does() {
+    let prague = "flow.l4s.tcp.cc=prague";
+    let mut told = String::new();
+    let mut sound = true;
+    for (rate, delay, count) in [(40.0, 9.0, 1), (40.0, 19.0, 2), (100.0, 9.0, 5), (20.0, 29.0, 2)] {
+        let (l4s, classic, used) = both(rate, delay, count, &[prague]);
+        let ratio = l4s.window / classic.window;
+        told += &format!(
+            "{count} and {count} flows, {rate} Mbit/s, {delay} ms: windows {ratio:.2}, waits {:.2} and {:.2} ms, {used:.4} used\n",
+            l4s.wait * 1e3,
+            classic.wait * 1e3
+        );
+        sound &= (0.4..2.5).contains(&ratio) && l4s.wait < 1.2e-3 && used > 0.98;
+    }
+    assert!(sound, "{told}");
+}
+
+/// With queues this short a round trip of 4 ms would take five times what one of 20 ms has; after a while they go by 25 ms alike.
+//= test draft-prague-02-2.5.2-burst
+#[test]
+fn prague_with_short_and_long_round_trips_comes_to_like_rates() {
+    let ratio = |cc: &str| {
+        let settings = [
+            "link.r-b.delay=1ms".to_owned(),
+            "flow.l4s.count=1".to_owned(),
+            "flow.classic.count=1".to_owned(),
+            format!("flow.l4s.tcp.cc={cc}"),
+            format!("flow.classic.tcp.cc={cc}"),
+            "flow.classic.tcp.ecn=ect1".to_owned(),
+            "run.warmup=60s".to_owned(),
+        ];
+        let overrides: Vec<&str> = settings.iter().map(String::as_str).collect();
+        let far = network().replace(
+            "from = \"a\"\nto = \"b\"\nclass = \"classic\"",
+            "from = \"far\"\nto = \"b\"\nclass = \"classic\"",
+        );
+        let far = far
+            + "[[node]]\nname = \"far\"\n[[link]]\nends = [\"far\", \"r\"]\nrate = \"10Gbit/s\"\ndelay = \"9ms\"\n";
+        let results = run(&far, &overrides, TraceKinds::default());
+        results.flows[0].goodput_bit_s / results.flows[1].goodput_bit_s
+    };
+    let (dctcp, prague) = (ratio("dctcp"), ratio("prague"));
+    assert!(dctcp > 3.0, "{dctcp}");
+    assert!((0.5..2.0).contains(&prague), "{prague} beside {dctcp}");
+}

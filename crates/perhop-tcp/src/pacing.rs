@@ -7,10 +7,13 @@
 
 use perhop_core::time::{Instant, Span};
 
+use crate::settings::{Growth, TcpParams};
+
 /// Segments of data at the start of a connection that do not wait.
 const UNPACED: u64 = 10;
 /// A burst holds what the rate sends in 2^-10 s.
 const BURST_SHIFT: u32 = 10;
+const SHORT_SHIFT: u32 = 12;
 /// Most bytes of a burst (`GSO_LEGACY_MAX_SIZE`).
 const MOST: u64 = 65_536;
 /// Short round trips lengthen a burst: by `MOST`, halved for each 2^9 us of them (`tcp_tso_rtt_log`).
@@ -19,6 +22,12 @@ const RTT_SHIFT: u32 = 9;
 const TWO_FROM: u64 = 150_000;
 
 //= draft-bbr-00-4.2.2-smallest
+/// Segments of a burst at `rate` bytes per second that takes no longer than 2^-12 s, the draft's 250 us.
+//= draft-prague-02-2.5.2-burst
+fn short_quantum(rate: u64, mss: u64) -> u64 {
+    ((rate >> SHORT_SHIFT).min(MOST) / mss).max(1)
+}
+
 /// Segments of a burst at `rate` bytes per second, without what short round trips add (`tcp_tso_autosize`).
 #[must_use]
 pub fn quantum(rate: u64, mss: u64, added: u64) -> u64 {
@@ -39,9 +48,19 @@ pub struct Pacer {
     segments: u64,
     /// The deadline of a segment that waits.
     waits: Option<Instant>,
+    /// Bursts are short.
+    short: bool,
 }
 
 impl Pacer {
+    //= draft-prague-02-2.5.1-pacing
+    /// The pacing of a sender with these settings, if it has one.
+    #[must_use]
+    pub fn of(params: &TcpParams) -> Option<Self> {
+        let short = params.cc == Growth::Prague;
+        (params.pacing || short || params.cc == Growth::Bbr).then(|| Self { short, ..Self::default() })
+    }
+
     //= draft-bbr-00-4.2.1-pacing
     /// Whether a segment may leave at `now`; if not, the deadline is set.
     pub fn permits(&mut self, now: Instant) -> bool {
@@ -58,7 +77,7 @@ impl Pacer {
         if self.left == 0 || self.began != now {
             let halvings = min_rtt.map_or(u64::MAX, |rtt| (rtt.as_nanos() / 1000) >> RTT_SHIFT);
             let added = u32::try_from(halvings).ok().and_then(|by| MOST.checked_shr(by)).unwrap_or(0);
-            self.left = quantum(rate, mss, added);
+            self.left = if self.short { short_quantum(rate, mss) } else { quantum(rate, mss, added) };
             self.began = now;
             self.credit = now.saturating_since(self.departs);
             self.departs = self.departs.max(now);

@@ -49,6 +49,8 @@ pub struct Ack {
     pub syn: bool,
     /// A congestion mark has arrived and no CWR since (RFC 3168 section 6.1.3), or the last segment had one (RFC 8257 section 3.2).
     pub ece: bool,
+    /// Of AccECN: the low three bits of the count of packets with a mark that have arrived (RFC 9768 section 3.2.2), and of 5 at the start.
+    pub ace: u8,
     /// Ranges beyond `ack` that have arrived (RFC 2018).
     pub sack: SackBlocks,
 }
@@ -57,7 +59,7 @@ impl Ack {
     /// Becomes equal to `other`, without writing the places of SACK blocks that it does not have.
     pub fn copy_from(&mut self, other: &Self) {
         (self.ack, self.window, self.echo) = (other.ack, other.window, other.echo);
-        (self.syn, self.ece) = (other.syn, other.ece);
+        (self.syn, self.ece, self.ace) = (other.syn, other.ece, other.ace);
         let blocks = other.sack.as_slice();
         self.sack.len = other.sack.len;
         self.sack.ranges[..blocks.len()].copy_from_slice(blocks);

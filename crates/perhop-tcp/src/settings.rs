@@ -110,6 +110,8 @@ pub enum Growth {
     Cubic,
     /// RFC 8257, with the receiver's exact echo of marks.
     Dctcp,
+    /// draft-briscoe-iccrg-prague-congestion-control-02, with the feedback of AccECN's ACE field.
+    Prague,
     /// draft-cardwell-iccrg-bbr-congestion-control-00: version 1, as Linux has it. It needs `rack`, and leaves `prr` out.
     Bbr,
 }
@@ -127,6 +129,14 @@ pub enum RecoveryKind {
     Sack,
     /// Selective acknowledgments with a counted pipe (Fall and Floyd 1996, section 3.2).
     Sack1996,
+}
+
+impl Growth {
+    /// Whether the answer to marks follows how many there are, which the receiver tells.
+    #[must_use]
+    pub const fn is_scalable(self) -> bool {
+        matches!(self, Self::Dctcp | Self::Prague)
+    }
 }
 
 impl RecoveryKind {

@@ -71,8 +71,10 @@ fn estimates_and_shrinks_as_ns3_does() {
         cc.on_echo(&Echo {
             ack: bytes(0),
             acked: Bytes(bytes(1)),
-            marked: fields[2] == "1",
+            marked: Bytes(if fields[2] == "1" { bytes(1) } else { 0 }),
             sent: bytes(3) - 1,
+            now: Instant::ZERO,
+            srtt: None,
         });
         assert!((cc.alpha() - alpha).abs() < 1e-12, "alpha {alpha} is {} at {line}", cc.alpha());
         let mut once = cc.clone();
@@ -103,7 +105,9 @@ proptest! {
             let acked = 1000 * segments.min((rfc.snd_nxt - rfc.snd_una) / 1000);
             let ack = rfc.snd_una + acked;
             let in_flight = Bytes(rfc.snd_nxt - ack + acked);
-            cc.on_echo(&Echo { ack, acked: Bytes(acked), marked, sent: rfc.snd_nxt });
+            let of_them = Bytes(if marked { acked } else { 0 });
+            let now = Instant::ZERO;
+            cc.on_echo(&Echo { ack, acked: Bytes(acked), marked: of_them, sent: rfc.snd_nxt, now, srtt: None });
             if rfc.acceptable_ack(ack, marked) {
                 let load = Load { in_flight, inflation: Bytes(0), window: Bytes(u64::MAX), kept: Bytes(0) };
                 cc.on_congestion(Instant::ZERO, CongestionSignal::EcnEcho, &load);

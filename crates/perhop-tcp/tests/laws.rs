@@ -3,7 +3,7 @@
 use perhop_core::time::Span;
 use perhop_core::units::Bytes;
 use perhop_tcp::ack::{Adaptive, AdaptiveParams, BufferParams, Delayed, EverySegment, MAX_DELAY};
-use perhop_tcp::cc::{Bbr, Cubic, CubicLinux, Dctcp, Reno};
+use perhop_tcp::cc::{Bbr, Cubic, CubicLinux, Dctcp, Prague, Reno};
 use perhop_tcp::settings::{
     Counting, CubicForm, Growth, Halving, InitialSsthresh, LossWindow, SlowStartKind, TcpParams,
 };
@@ -78,6 +78,17 @@ congestion_control_laws!(
     dctcp_that_counts_bytes,
     |mss| dctcp(TcpParams { mss, counting: Counting::Bytes, ..HYSTART_PLUS_PLUS }),
     mss = Bytes(65_000)
+);
+
+fn prague(params: TcpParams) -> Box<Prague> {
+    Box::new(Prague::new(&TcpParams { cc: Growth::Prague, ..params }))
+}
+
+congestion_control_laws!(prague_by_its_draft, |mss| prague(TcpParams { mss, ..PARAMS }), mss = Bytes(1460));
+congestion_control_laws!(
+    prague_of_single_bytes,
+    |mss| prague(TcpParams { mss, initial_window: 1, ..PARAMS }),
+    mss = Bytes(1)
 );
 
 fn bbr(params: TcpParams) -> Box<Bbr> {

@@ -18,6 +18,7 @@ const PARAMS: ReceiverParams = ReceiverParams {
     sack_forgets: false,
     ecn: true,
     exact_echo: false,
+    accurate: false,
 };
 
 fn at(ms: u64) -> Instant {
@@ -373,4 +374,32 @@ proptest! {
             prop_assert!(acknowledged == r.ack() || waiting_since.is_some());
         }
     }
+}
+
+//= test draft-accecn-34-3.2.1-initial
+//= test draft-accecn-34-3.2.2-count
+//= test draft-accecn-34-3.2.2.5.1-change
+//= test draft-accecn-34-3.2.2.5.1-increment
+#[test]
+fn marks_are_counted_and_the_first_of_a_run_and_each_second_are_acknowledged_at_once() {
+    let params = ReceiverParams { ecn: true, accurate: true, ..PARAMS };
+    let mut receiver = Receiver::new(params, Box::new(Delayed::new(Span::from_millis(200))));
+    let mut said = Vec::new();
+    for (segment, ce) in (0u64..).zip([false, true, true, true, false, true, false, false]) {
+        let now = Instant::from_nanos(segment);
+        let one = Segment { seq: segment * 1000, end: (segment + 1) * 1000, sent: now, ..Segment::default() };
+        receiver.on_segment(now, &one, ce);
+        said.push(receiver.poll_transmit(now).map(|ack| (ack.ack / 1000, ack.ace, ack.ece)));
+    }
+    let expected = [
+        None,
+        Some((2, 6, false)), // the first mark
+        None,                // one more
+        Some((4, 0, false)), // two since
+        None,
+        Some((6, 1, false)), // a mark after a packet without
+        None,
+        Some((8, 1, false)), // two segments
+    ];
+    assert_eq!(said, expected);
 }

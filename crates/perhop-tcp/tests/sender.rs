@@ -8,7 +8,7 @@ use perhop_core::units::Bytes;
 use perhop_tcp::cc::{AckSample, AnyControl, CongestionControl, CongestionSignal, Load, Reno};
 use perhop_tcp::segment::Ack;
 use perhop_tcp::sender::{Sender, SenderStats};
-use perhop_tcp::settings::{Guard, RtoParams, TcpParams};
+use perhop_tcp::settings::{Growth, Guard, RtoParams, TcpParams};
 use perhop_testkit::tcp::RFC;
 
 const MSS: u64 = 1000;
@@ -462,4 +462,46 @@ fn acknowledgments_of_the_past_and_of_nothing_sent_are_ignored() {
     ack(&mut s, 600, 10, 1);
     ack(&mut s, 600, 10, 5);
     assert_eq!(s.stats().fast_retransmits, 0, "no duplicates while nothing is outstanding");
+}
+
+//= test draft-accecn-34-3.2.2.5.2-safest
+//= test draft-accecn-34-3.2.2-count
+//= test draft-prague-02-2.3.1.1-accecn
+#[test]
+fn the_ace_field_is_taken_for_as_many_marks_as_may_be_where_it_may_have_gone_round() {
+    let params = TcpParams {
+        cc: Growth::Prague,
+        ecn: true,
+        mss: Bytes(1000),
+        window: Bytes(1_000_000),
+        initial_window: 30,
+        handshake: false,
+        close: false,
+        ..TcpParams::RFC
+    };
+    let reduced = |segments: u64, ace: u8| {
+        let mut sender = Sender::new(&params, Instant::ZERO);
+        sender.on_timeout(Instant::ZERO);
+        let mut now = Instant::ZERO;
+        while sender.in_flight() < Bytes(30_000) {
+            match sender.poll_transmit(now) {
+                Some(_) => {}
+                None => {
+                    now = sender.next_timeout().expect("it waits for its pace");
+                    sender.on_timeout(now);
+                }
+            }
+        }
+        now += Span::from_millis(50);
+        let window = sender.cwnd();
+        let ack = Ack { ack: segments * 1000, window: Bytes(1_000_000), ace, ..Ack::default() };
+        sender.on_ack(now, &ack);
+        (sender.cwnd() < window, sender.cwnd().0)
+    };
+    assert!(!reduced(7, 5).0, "as many as before: no mark");
+    assert!(reduced(7, 6).0, "one");
+    assert!(reduced(8, 5).0, "eight segments, and the field may have gone round once");
+    let (nine, ten) = (reduced(9, 7).1, reduced(10, 7).1);
+    // two of nine: alpha 1 - 7/9/16, of 30 segments 15.73, and the other seven add 7/15.73
+    assert_eq!((nine, ten), (16_174, 15_000), "two of nine, ten of ten");
 }

@@ -62,6 +62,11 @@ sender_laws!(reno_with_hystart, TcpParams { slow_start: SlowStartKind::Hystart, 
 
 sender_laws!(dctcp, TcpParams { cc: Growth::Dctcp, ..NEWRENO });
 sender_laws!(dctcp_with_rack_and_prr, TcpParams { cc: Growth::Dctcp, prr: true, initial_window: 10, ..RACK });
+sender_laws!(prague, TcpParams { cc: Growth::Prague, ..NEWRENO });
+sender_laws!(
+    prague_with_rack_and_prr,
+    TcpParams { cc: Growth::Prague, prr: true, initial_window: 10, ..RACK }
+);
 sender_laws!(cubic_with_tahoe, TcpParams { cc: Growth::Cubic, ..TAHOE });
 sender_laws!(cubic_with_reno, TcpParams { cc: Growth::Cubic, ..RFC });
 sender_laws!(cubic_with_newreno, TcpParams { cc: Growth::Cubic, ..NEWRENO });

@@ -41,6 +41,8 @@ pub struct Probe {
     /// A mark was answered for the data sent up to here.
     marked: u64,
     completed: Option<Instant>,
+    /// Marked packets, as AccECN counts them from 5.
+    marks: u64,
 }
 
 impl Probe {
@@ -61,6 +63,7 @@ impl Probe {
             answered: 0,
             marked: 0,
             completed: None,
+            marks: 5,
         }
     }
 
@@ -166,7 +169,7 @@ impl Probe {
 
     /// Nothing leaves: what waits or is outstanding has a deadline.
     fn check_silence(&self) {
-        let paced = self.params.pacing || self.params.cc == Growth::Bbr;
+        let paced = self.params.pacing || matches!(self.params.cc, Growth::Bbr | Growth::Prague);
         assert!(paced || !self.permit.is_due(), "what must be sent at once is not sent");
         let done = self.opening == Opening::Open && self.at.una == self.at.limit;
         assert!(done || self.sender.next_timeout().is_some(), "no deadline at {:?}", self.at);
@@ -223,13 +226,28 @@ impl Probe {
         repaired
     }
 
+    /// Whether `ack` says that packets were marked; the most that the ACE field allows where more than seven segments are acknowledged.
+    fn tells_of_marks(&mut self, ack: &Ack) -> bool {
+        if self.params.cc != Growth::Prague {
+            return ack.ece;
+        }
+        if ack.ack < self.at.una || ack.ack > self.at.max {
+            return false;
+        }
+        let packets = (ack.ack - self.at.una).div_ceil(self.params.mss.0);
+        let least = (u64::from(ack.ace) + 8 - self.marks % 8) % 8;
+        let new = (least..=packets.max(7)).step_by(8).last().unwrap_or(0);
+        self.marks += new;
+        new > 0
+    }
+
     /// Whether `ack` brings a congestion mark that is to be answered: once for a window, and not in a recovery.
     fn answers(&mut self, ack: &Ack, recovering: bool) -> bool {
         let news = ack.ack > self.answered || self.answered == 0;
-        let answers = ack.ece && self.params.ecn && !recovering && news;
+        let answers = self.params.ecn && self.tells_of_marks(ack) && !recovering && news;
         if answers {
             self.answered = self.at.max;
-            if self.params.cc != Growth::Dctcp {
+            if !self.params.cc.is_scalable() {
                 self.marked = self.at.max;
             }
         }
@@ -253,7 +271,7 @@ impl Probe {
             }
             _ => mss,
         };
-        if self.params.cc != Growth::Cubic {
+        if !matches!(self.params.cc, Growth::Cubic | Growth::Prague) {
             assert!(now <= cwnd + most.max(mss), "cwnd grew from {cwnd} to {now} by {ack:?}");
         }
         if !marked {
@@ -275,8 +293,8 @@ impl Probe {
             return;
         }
         let tenths = match cc {
-            Growth::Reno | Growth::Dctcp if loss_window == LossWindow::Flight => 5,
-            Growth::Reno | Growth::Dctcp | Growth::Bbr => return,
+            Growth::Reno | Growth::Dctcp | Growth::Prague if loss_window == LossWindow::Flight => 5,
+            Growth::Reno | Growth::Dctcp | Growth::Prague | Growth::Bbr => return,
             Growth::Cubic => 7,
         };
         let (ssthresh, flight) = (self.sender.ssthresh().0, at.max - self.at.una);

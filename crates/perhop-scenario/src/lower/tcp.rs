@@ -99,6 +99,7 @@ pub(crate) fn model_tcp(tcp: &mut Tcp) -> model::Tcp {
         sack_blocks: tcp.sack_blocks,
         sack_overhead: tcp.sack_overhead.0,
         ecn: tcp.ecn.is_on(),
+        //= draft-prague-02-2.2-ect0
         ect1: tcp.ecn == Ecn::CodePoint(EcnCodePoint::Ect1),
         pacing: tcp.pacing,
         // each flow draws its own

@@ -320,6 +320,9 @@ words! {
         /// As `reno`, but a mark takes as much of the window as half of the part that was marked of late; the receiver echoes each mark
         /// exactly (RFC 8257). Needs `ecn`.
         Dctcp = "dctcp",
+        /// As `dctcp`, but what was not marked lets the window grow on, segments are paced, flows with short round trips grow slower after a
+        /// while, and the receiver counts marks (AccECN; draft-briscoe-iccrg-prague-congestion-control-02). Needs `ecn`, best `"ect1"`.
+        Prague = "prague",
         /// The window and the pace follow the bandwidth and the least round trip of the path, whatever is lost or marked: version 1, as
         /// Linux has it (draft-cardwell-iccrg-bbr-congestion-control-00). Needs `rack`; `prr` does not count.
         Bbr = "bbr",

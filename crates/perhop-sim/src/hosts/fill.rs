@@ -55,7 +55,7 @@ pub fn fill_ack(pkt: &mut SimPacket, connection: &Connection, ack: &Ack, mark: D
     let sack = if count > 0 { wire.sack_overhead.0 + SACK_BLOCK.0 * u64::from(count) } else { 0 };
     let tcp = TcpView {
         ack: low(ack.ack),
-        flags: ACK | flag(ack.syn, SYN) | flag(ack.ece, ECE),
+        flags: ACK | flag(ack.syn, SYN) | flag(ack.ece || ack.ace & 1 > 0, ECE) | flag(ack.ace & 2 > 0, CWR),
         sack_top: blocks.iter().map(|block| low(block.1)).max().unwrap_or(0),
         sack_blocks: count,
         ..TcpView::default()

@@ -53,7 +53,7 @@ impl CongestionControl for Dctcp {
     //= rfc8257-3.3-alpha
     fn on_echo(&mut self, echo: &Echo) {
         self.acked += echo.acked.0;
-        self.marked += if echo.marked { echo.acked.0 } else { 0 };
+        self.marked += echo.marked.0;
         if echo.ack <= self.window_end {
             return;
         }

@@ -5,6 +5,7 @@ mod bbr;
 mod cubic;
 mod cubic_linux;
 mod dctcp;
+mod prague;
 mod reno;
 mod slow_start;
 #[cfg(test)]
@@ -15,6 +16,7 @@ pub use bbr::Bbr;
 pub use cubic::Cubic;
 pub use cubic_linux::CubicLinux;
 pub use dctcp::Dctcp;
+pub use prague::Prague;
 pub use reno::Reno;
 
 use perhop_core::time::{Instant, Span};
@@ -54,10 +56,14 @@ pub struct Echo {
     pub ack: u64,
     /// Bytes that it is the first to acknowledge.
     pub acked: Bytes,
-    /// It echoes a congestion mark.
-    pub marked: bool,
+    /// How many of them were marked.
+    pub marked: Bytes,
     /// One past the highest byte sent.
     pub sent: u64,
+    /// When it arrived.
+    pub now: Instant,
+    /// Smoothed round-trip time, once there is a sample.
+    pub srtt: Option<Span>,
 }
 
 /// Why the window must shrink.

@@ -78,6 +78,16 @@ impl Reno {
         self.ssthresh = self.cwnd.max(2.0 * self.mss);
     }
 
+    /// Whether slow start goes on.
+    pub(super) fn in_slow_start(&self) -> bool {
+        self.cwnd < self.ssthresh
+    }
+
+    /// Adds to cwnd.
+    pub(super) fn widen(&mut self, by: f64) {
+        self.cwnd += by;
+    }
+
     fn segments(&self, bytes: f64) -> f64 {
         (bytes / self.mss).floor() * self.mss
     }

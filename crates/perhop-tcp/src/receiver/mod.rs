@@ -20,6 +20,13 @@ use crate::settings::{Growth, TcpParams};
 /// Largest window without a scale: the field has 16 bits (RFC 9293 section 3.1).
 const MAX_UNSCALED_WINDOW: u64 = 65_535;
 
+/// Where the count of marks begins.
+//= draft-accecn-34-3.2.1-initial
+const FIRST_COUNT: u64 = 5;
+/// Marks that an acknowledgment tells of at most before the next one is due.
+//= draft-accecn-34-3.2.2.5.1-increment
+const MOST_UNSAID: u32 = 2;
+
 /// Settings of a receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReceiverParams {
@@ -33,6 +40,8 @@ pub struct ReceiverParams {
     pub ecn: bool,
     /// Whether each acknowledgment says of what it is the first to cover whether it was marked (RFC 8257 section 3.2), with `ecn`.
     pub exact_echo: bool,
+    /// Whether marks are counted instead, with `ecn` (RFC 9768).
+    pub accurate: bool,
 }
 
 impl From<&TcpParams> for ReceiverParams {
@@ -44,6 +53,7 @@ impl From<&TcpParams> for ReceiverParams {
             sack_forgets: tcp.sack_forgets,
             ecn: tcp.ecn,
             exact_echo: tcp.cc == Growth::Dctcp,
+            accurate: tcp.ecn && tcp.cc == Growth::Prague,
         }
     }
 }
@@ -74,6 +84,17 @@ pub struct Receiver {
     ece: bool,
     /// An acknowledgment of what came before the echo changed, with the timestamp that it echoes.
     earlier: Option<(u64, Instant)>,
+    /// With counted marks: how many packets had one, and how many since the last acknowledgment; whether the last packet had one.
+    marks: Marks,
+}
+
+/// The marks that a receiver counts.
+#[derive(Clone, Copy, Debug)]
+struct Marks {
+    /// `r.cep`.
+    count: u64,
+    unsaid: u32,
+    last: bool,
 }
 
 impl Receiver {
@@ -91,6 +112,7 @@ impl Receiver {
             echo: Instant::ZERO,
             ece: false,
             earlier: None,
+            marks: Marks { count: FIRST_COUNT, unsaid: 0, last: false },
         }
     }
 
@@ -98,7 +120,8 @@ impl Receiver {
     //= rfc2018-4-each-segment
     //= rfc7323-2.4-honor
     pub fn on_segment(&mut self, now: Instant, segment: &Segment, ce: bool) {
-        let changes = self.params.ecn && self.params.exact_echo && self.change_echo(now, segment, ce);
+        let changes = self.params.ecn && self.params.exact_echo && self.change_echo(now, segment, ce)
+            || self.params.accurate && self.count_mark(ce);
         //= rfc7323-4.3-update
         //= rfc7323-4.3-delayed
         //= rfc7323-4.3-gap
@@ -106,7 +129,7 @@ impl Receiver {
         if segment.seq <= self.last_ack && segment.sent >= self.echo {
             self.echo = segment.sent;
         }
-        if self.params.ecn && !self.params.exact_echo {
+        if self.params.ecn && !self.params.exact_echo && !self.params.accurate {
             //= rfc3168-6.1.3-echo
             //= rfc3168-6.1.3-again
             self.ece = ce || self.ece && !segment.cwr;
@@ -134,6 +157,18 @@ impl Receiver {
             (AckAction::Delay(at), Due::Nothing) => Due::At(at),
             (AckAction::None, due) => due,
         };
+    }
+
+    /// Counts a mark; whether it hurries the acknowledgment: the first after a packet without one, and each second.
+    //= draft-prague-02-2.3.1.1-accecn
+    //= draft-accecn-34-3.2.2-count
+    //= draft-accecn-34-3.2.2.5.1-change
+    //= draft-accecn-34-3.2.2.5.1-increment
+    fn count_mark(&mut self, ce: bool) -> bool {
+        let first = ce && !std::mem::replace(&mut self.marks.last, ce);
+        self.marks.count += u64::from(ce);
+        self.marks.unsaid += u32::from(ce);
+        first || self.marks.unsaid >= MOST_UNSAID
     }
 
     /// Whether a segment with data changes what is echoed: it is acknowledged at once then, and what waits for its acknowledgment gets one
@@ -176,6 +211,7 @@ impl Receiver {
             Due::At(_) | Due::Nothing => return None,
         }
         self.due = Due::Nothing;
+        self.marks.unsaid = 0;
         self.policy.on_ack_sent(now);
         self.last_ack = self.arrived.next();
         let syn = core::mem::take(&mut self.syn);
@@ -190,6 +226,7 @@ impl Receiver {
             echo: self.echo,
             syn,
             ece: self.ece,
+            ace: if self.params.accurate { (self.marks.count % 8) as u8 } else { 0 },
             sack: self.arrived.blocks(),
         }
     }

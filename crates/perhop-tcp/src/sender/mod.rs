@@ -20,7 +20,7 @@ use crate::pacing::Pacer;
 use crate::recovery::{Flight, LossRecovery, OnDuplicate, OnNewAck, Recovery};
 use crate::rtt::RttEstimator;
 use crate::segment::Ack;
-use crate::settings::{Growth, RecoveryExit, TcpParams};
+use crate::settings::{RecoveryExit, TcpParams};
 use frto::Frto;
 use params::Rules;
 use tail::Tail;
@@ -47,6 +47,19 @@ pub struct SenderStats {
     pub undone_timeouts: u64,
     /// When everything of a finite transfer was acknowledged.
     pub completed: Option<Instant>,
+}
+
+/// Where the count of marks begins.
+//= draft-accecn-34-3.2.1-initial
+const FIRST_COUNT: u64 = 5;
+
+/// The marks that an acknowledgment tells of.
+#[derive(Clone, Copy, Debug, Default)]
+struct Marked {
+    /// There are such.
+    any: bool,
+    /// How much of what it is the first to acknowledge they are of.
+    bytes: u64,
 }
 
 /// Where the connection stands.
@@ -97,6 +110,9 @@ pub struct Sender {
     pacer: Option<Box<Pacer>>,
     /// One past the highest byte sent when the timer last expired.
     expired_to: u64,
+    /// Packets that had a mark, as the receiver counts them (`s.cep`), and those of them that no acknowledgment of new data has told of.
+    marks: u64,
+    untold: u64,
     /// Congestion marks are answered once for the data sent up to here.
     marks_answered: u64,
     /// A mark has shrunk the window for the data sent up to here; a loss of it is no further sign.
@@ -139,8 +155,10 @@ impl Sender {
             expired_at: None,
             frto: Frto::default(),
             tail: Tail::default(),
-            pacer: (params.pacing || params.cc == Growth::Bbr).then(Box::default),
+            pacer: Pacer::of(params).map(Box::new),
             expired_to: 0,
+            marks: FIRST_COUNT,
+            untold: 0,
             marks_answered: 0,
             marked: 0,
             cwr: false,
@@ -188,12 +206,10 @@ impl Sender {
         if ack.ack >= self.una && ack.ack <= self.max {
             self.window = ack.window.0;
         }
-        if self.rules.ecn {
-            self.hear_echo(ack);
-        }
-        let hold = ack.ece && self.rules.ecn && self.on_mark(now, ack.ack);
+        let marked = if self.rules.ecn { self.hear_echo(now, ack) } else { Marked::default() };
+        let hold = marked.any && self.on_mark(now, ack.ack);
         if ack.ack > self.una && ack.ack <= self.max {
-            self.on_new_ack(now, ack, known);
+            self.on_new_ack(now, ack, known, marked);
             if fresh > 0 && self.recovery.counts_news() {
                 self.on_duplicate(now, fresh);
             }
@@ -234,7 +250,7 @@ impl Sender {
     }
 
     /// `known` bytes had arrived by all that was heard before.
-    fn on_new_ack(&mut self, now: Instant, ack: &Ack, known: u64) {
+    fn on_new_ack(&mut self, now: Instant, ack: &Ack, known: u64, marked: Marked) {
         let flight = self.flight();
         let acked = ack.ack - self.una;
         //= rfc7323-4.1-new-data
@@ -258,11 +274,14 @@ impl Sender {
         let mut restart_timer = true;
         match outcome {
             //= rfc3168-6.1.2-no-growth
-            OnNewAck::Grow if ack.ece && self.rules.ecn => {}
+            OnNewAck::Grow if self.rules.grows_by_unmarked => {
+                let unmarked = Bytes(sample.acked.0.saturating_sub(marked.bytes));
+                self.cc.on_ack(now, &AckSample { acked: unmarked, ..sample });
+            }
+            OnNewAck::Grow if marked.any => {}
             OnNewAck::Grow => self.cc.on_ack(now, &sample),
             OnNewAck::Exit => {
-                let marked = ack.ece && self.rules.ecn;
-                self.leave_recovery(now, &sample, if marked { 0 } else { delivered });
+                self.leave_recovery(now, &sample, if marked.any { 0 } else { delivered });
             }
             OnNewAck::Partial { deflate, restart_timer: restart } => {
                 if deflate > 0 {
@@ -372,11 +391,37 @@ impl Sender {
 
     /// Lets the growth hear of marks, beside answering them.
     //= rfc8257-3.3-acceptable
-    fn hear_echo(&mut self, ack: &Ack) {
+    fn hear_echo(&mut self, now: Instant, ack: &Ack) -> Marked {
+        let acked = ack.ack.clamp(self.una, self.max) - self.una;
+        let marked = if self.rules.counted_marks {
+            self.count_marks(ack, acked)
+        } else {
+            Marked { any: ack.ece, bytes: if ack.ece { acked } else { 0 } }
+        };
         if (self.una..=self.max).contains(&ack.ack) {
-            let acked = Bytes(ack.ack - self.una);
-            self.cc.on_echo(&Echo { ack: ack.ack, acked, marked: ack.ece, sent: self.max });
+            let (acked, bytes) = (Bytes(acked), Bytes(marked.bytes));
+            let srtt = self.rtt.srtt();
+            self.cc.on_echo(&Echo { ack: ack.ack, acked, marked: bytes, sent: self.max, now, srtt });
         }
+        marked
+    }
+
+    /// The marks that the ACE field tells of: as few as it allows, but where more than seven full segments are acknowledged as
+    /// many as fit. Those that a duplicate tells of wait for an acknowledgment of new data.
+    //= draft-accecn-34-3.2.2.5.2-safest
+    //= draft-accecn-34-3.2.2-count
+    fn count_marks(&mut self, ack: &Ack, acked: u64) -> Marked {
+        if ack.ack < self.una || ack.ack > self.max {
+            return Marked::default();
+        }
+        let mss = self.rules.mss().0;
+        let (packets, least) = (acked.div_ceil(mss), (u64::from(ack.ace) + 8 - self.marks % 8) % 8);
+        let new = if packets > 7 { packets - (packets - least) % 8 } else { least };
+        self.marks += new;
+        self.untold += new;
+        let bytes = (self.untold * mss).min(acked);
+        self.untold -= bytes.div_ceil(mss);
+        Marked { any: new > 0, bytes }
     }
 
     /// A congestion mark is answered like a loss, once for each window. Returns whether the window has no segment to give.
@@ -404,7 +449,7 @@ impl Sender {
     fn reduce(&mut self, now: Instant, signal: CongestionSignal) {
         self.cc.on_congestion(now, signal, &self.load());
         self.marks_answered = self.max;
-        self.cwr = self.rules.ecn;
+        self.cwr = self.rules.ecn && !self.rules.counted_marks;
     }
 
     /// Whether the congestion window, not the receiver's or the application, bounds what is outstanding.

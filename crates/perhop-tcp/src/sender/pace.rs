@@ -10,9 +10,8 @@ use crate::rate::RateSample;
 use crate::recovery::Recovery;
 use crate::segment::{Ack, Segment};
 
-/// Hundredths of a window that leave in a round trip: in slow start below half of ssthresh, and else.
+/// Hundredths of a window that leave in a round trip in slow start, below half of ssthresh.
 const SLOW_START_PERCENT: u64 = 200;
-const AVOIDANCE_PERCENT: u64 = 120;
 
 impl Sender {
     /// Whether the next segment has to wait for the pacing. What a time-out sends again does not.
@@ -41,7 +40,7 @@ impl Sender {
         self.cc.pacing_rate().or_else(|| {
             let srtt = self.rtt.srtt()?.as_nanos().max(1);
             let (cwnd, ssthresh) = (self.cc.cwnd().0, self.cc.ssthresh().0);
-            let percent = if cwnd < ssthresh / 2 { SLOW_START_PERCENT } else { AVOIDANCE_PERCENT };
+            let percent = if cwnd < ssthresh / 2 { SLOW_START_PERCENT } else { self.rules.pacing_percent };
             let window = u128::from(cwnd.max(self.in_flight().0)) * u128::from(percent);
             u64::try_from(window * 10_000_000 / u128::from(srtt)).ok()
         })

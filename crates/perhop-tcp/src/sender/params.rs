@@ -3,7 +3,7 @@
 use perhop_core::time::Span;
 use perhop_core::units::Bytes;
 
-use crate::cc::{AnyControl, Bbr, CongestionControl, Cubic, CubicLinux, Dctcp, Reno};
+use crate::cc::{AnyControl, Bbr, CongestionControl, Cubic, CubicLinux, Dctcp, Prague, Reno};
 use crate::settings::{
     CubicForm, Growth, GrowthBy, RecoveryExit, RecoveryKind, RttArithmetic, TcpParams, TimeoutWindow,
     TimerRestart,
@@ -21,6 +21,12 @@ pub(super) struct Rules {
     pub(super) ecn: bool,
     /// A loss of a window that a mark has shrunk shrinks it no further.
     pub(super) marks_like_losses: bool,
+    /// The receiver counts marks (AccECN).
+    pub(super) counted_marks: bool,
+    /// What was marked lets nothing grow, and the rest of the same acknowledgment does.
+    pub(super) grows_by_unmarked: bool,
+    /// Hundredths of a window that leave in a round trip after slow start, where segments are paced by it.
+    pub(super) pacing_percent: u64,
     pub(super) frto: bool,
     pub(super) handshake: bool,
     pub(super) close: bool,
@@ -46,7 +52,11 @@ impl Rules {
             sack_samples: params.sack_samples,
             repeated_syn_samples: params.timestamps && params.rto.arithmetic == RttArithmetic::Linux,
             ecn: params.ecn,
-            marks_like_losses: params.cc != Growth::Dctcp,
+            marks_like_losses: !params.cc.is_scalable(),
+            counted_marks: params.ecn && params.cc == Growth::Prague,
+            grows_by_unmarked: params.cc == Growth::Prague,
+            //= draft-prague-02-2.5.1-rate
+            pacing_percent: if params.cc == Growth::Prague { 100 } else { 120 },
             frto: params.frto,
             handshake: params.handshake,
             close: params.close && params.size.is_some(),
@@ -77,6 +87,7 @@ pub(super) fn control(params: &TcpParams) -> AnyControl {
     match params.cc {
         Growth::Reno => Reno::new(params).into(),
         Growth::Dctcp => (Box::new(Dctcp::new(params)) as Box<dyn CongestionControl>).into(),
+        Growth::Prague => (Box::new(Prague::new(params)) as Box<dyn CongestionControl>).into(),
         Growth::Bbr => (Box::new(Bbr::new(params)) as Box<dyn CongestionControl>).into(),
         Growth::Cubic => match params.cubic_form {
             CubicForm::Rfc9438 => (Box::new(Cubic::new(params)) as Box<dyn CongestionControl>).into(),

@@ -151,7 +151,15 @@ fn walk(
             &Op::Echo(acked, more, marked) => {
                 acked_to += u64::from(acked);
                 sent = acked_to.max(sent) + u64::from(more);
-                cc.on_echo(&Echo { ack: acked_to, acked: Bytes(acked.into()), marked, sent });
+                let marked = Bytes(if marked { acked.into() } else { 0 });
+                cc.on_echo(&Echo {
+                    ack: acked_to,
+                    acked: Bytes(acked.into()),
+                    marked,
+                    sent,
+                    now,
+                    srtt: None,
+                });
             }
             Op::Established(rtt) => cc.on_established(now, *rtt),
             &Op::Rate(acked, lost, out, repair) => {

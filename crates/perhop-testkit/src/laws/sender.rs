@@ -132,7 +132,7 @@ fn heard(now: Instant, probe: &Probe, ack: u64, blocks: &[(i16, u8)]) -> Ack {
         }
     }
     let echo = Instant::from_nanos(now.as_nanos().saturating_sub(100_000_000));
-    Ack { ack, window: Bytes(probe.window()), echo, syn: false, ece: false, sack }
+    Ack { ack, window: Bytes(probe.window()), echo, syn: false, ece: false, ace: 5, sack }
 }
 
 /// Whatever acknowledgments come, sensible or not, the books and windows of [`Probe`] hold.
@@ -147,7 +147,7 @@ pub fn survives(params: &TcpParams, options: &Options, ops: &[Op]) -> SenderStat
             }
             Op::Ack { by, blocks, ece } => {
                 if let Some(ack) = probe.una().checked_add_signed(i64::from(by)) {
-                    let ack = Ack { ece, ..heard(now, &probe, ack, &blocks) };
+                    let ack = Ack { ece, ace: 5 + u8::from(ece), ..heard(now, &probe, ack, &blocks) };
                     probe.ack(now, &ack);
                 }
             }

@@ -149,15 +149,9 @@ fn options(tcp: &Tcp, at: &[Step], report: &mut Report) {
     report.relation_with_hint(at, setting, "needs the time of each segment, not", rack, holds, hint);
     let ecn = ("ecn", "false".to_owned());
     let hint = Some("write `ecn = true`, or `ecn = \"ect1\"`".to_owned());
-    let holds = tcp.cc != CongestionControl::Own(Growth::Dctcp) || tcp.ecn.is_on();
-    report.relation_with_hint(
-        at,
-        ("cc", word(&tcp.cc)),
-        "needs congestion marks (RFC 8257), not",
-        ecn,
-        holds,
-        hint,
-    );
+    let scalable = matches!(tcp.cc, CongestionControl::Own(Growth::Dctcp | Growth::Prague));
+    let holds = !scalable || tcp.ecn.is_on();
+    report.relation_with_hint(at, ("cc", word(&tcp.cc)), "needs congestion marks, not", ecn, holds, hint);
     let blocks = ("sack_blocks", tcp.sack_blocks.to_string());
     if tcp.timestamps && tcp.sack_blocks > BLOCKS_WITH_TIMESTAMPS {
         let hint = format!("at most {BLOCKS_WITH_TIMESTAMPS} fit beside them (RFC 2018 section 3)");

@@ -163,7 +163,7 @@ fn identifiers(
     let mut warned = BTreeSet::new();
     for ((flow, way), i) in scenario.flows.iter().zip(ways).zip(tables.flows) {
         let CongestionControl::Own(cc) = file.flow[*i].tcp.cc else { continue };
-        let (tcp, is_scalable) = (&flow.tcp.params, cc == Growth::Dctcp);
+        let (tcp, is_scalable) = (&flow.tcp.params, matches!(cc, Growth::Dctcp | Growth::Prague));
         if !tcp.ecn || tcp.ect1 == is_scalable || file.flow[*i].control.is_some() {
             continue;
         }
@@ -175,7 +175,7 @@ fn identifiers(
         if let Some(link) = way.forward.iter().find(is_coupled).filter(|_| warned.insert(*i)) {
             let (ect, queue, whose, hint) = match is_scalable {
                 true => (0, "classic", "flows that halve", "write `ecn = \"ect1\"`"),
-                false => (1, "L4S", "`dctcp`", "write `ecn = true`, or `cc = \"dctcp\"`"),
+                false => (1, "L4S", "`dctcp` and `prague`", "write `ecn = true`, or `cc = \"prague\"`"),
             };
             let rule = format!(
                 "ECT({ect}) takes this data into the {queue} queue of `dualpi2` on `{}`, whose marks are for {whose}",
