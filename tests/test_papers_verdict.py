@@ -18,6 +18,7 @@ from perhop.judge.verdict import HIGHER, LOWER, ClaimPart, Hypothesis, Verdict, 
 from perhop.papers.claims import UnderReading, claim_entry, in_words
 from perhop.papers.error import PackError
 from perhop.papers.readings import Reading
+from perhop.papers.reduce import row
 from perhop.report.study import StudyPage, render
 from perhop.stats.intervals import Interval, prediction_interval
 
@@ -341,6 +342,14 @@ def test_a_part_in_words() -> None:
 def page_of(*entries: dict[str, Any]) -> str:
     document = {"paper": "x", "results_version": 1, "command": "again", "rows": [], "claims": list(entries)}
     return re.sub(r"\s+", " ", unescape(render(StudyPage("X", document, [], "Intro."))))
+
+
+def test_a_printed_row_that_was_not_run_is_on_the_page() -> None:
+    rows = [row("t", "left out", "share", "1", 0.625, None, {"model": 0.375})]
+    document = {"paper": "x", "results_version": 1, "command": "again", "rows": rows, "claims": []}
+    text = render(StudyPage("X", document, [], "Intro."))
+    assert ">0.625<" in text
+    assert ">0.375<" in text
 
 
 def test_the_page_shows_parts_readings_and_what_decides() -> None:

@@ -58,7 +58,7 @@ def page_of(study: Study, outcome: Outcome) -> str:
 
 
 def _overview(document: Mapping[str, Any]) -> page.Drawing | None:
-    """Draw what is printed, computed and simulated of all shares; None where no closed form is of one."""
+    """Draw what is printed, computed and simulated of all shares; None where no form of a paper is of one."""
     shown = [
         comparison.Comparison(
             f"{row['id']} {row['quantity'].replace('_', ' ')}",
@@ -66,7 +66,9 @@ def _overview(document: Mapping[str, Any]) -> page.Drawing | None:
             *(row["simulated"]["mean"], row["simulated"]["ci95"]),
         )
         for row in document["rows"]
-        if row["unit"] == "1" and any(value is not None for value in row["closed_form"].values())
+        if row["unit"] == "1"
+        and row["simulated"]["mean"] is not None
+        and any(row["closed_form"][name] is not None for name in ("printed", "bounded"))
     ]
     title = "Published, computed and simulated"
     caption = "A line for each row of the tables below that has a closed form."

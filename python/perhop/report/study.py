@@ -163,7 +163,7 @@ def _tables(study: StudyPage) -> list[Table]:
                 *(None if value is None else number(value, 3) for value in computed),
                 _simulated(simulated),
                 simulated["n"],
-                number(simulated["mean"] / published, 2) if published else None,
+                number(simulated["mean"] / published, 2) if published and simulated["n"] else None,
                 *([distance] if forms else []),
             ]
         )

@@ -1,0 +1,70 @@
+"""The study of BBR beside CUBIC: its quick form is the one on record, its forms those of its README."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from conftest import Cli
+from perhop import RESULTS_VERSION
+from perhop.papers.folder import own_folder, own_study
+from perhop.papers.plan import plan_of
+from perhop.scenario.scenario import Scenario
+
+PACK = own_folder("ware2019")
+
+
+@pytest.mark.long
+def test_the_quick_reproduction_is_the_one_on_record(cli: Cli) -> None:
+    expected = json.loads((PACK / "expected" / "quick.json").read_text())
+    done = cli("reproduce", "ware2019", "--quick", "--json", "-j", "2")
+    assert done.code == 0, done.err
+    assert done.json() == expected
+    assert expected["results_version"] == RESULTS_VERSION
+    page = Path("out/ware2019/report.html").read_text()
+    assert "<title>One BBR flow beside one, two, four and sixteen CUBIC flows</title>" in page
+    assert "ACM Internet Measurement Conference" in page
+
+
+def _forms(buffer: str, bbr: int = 1) -> tuple[float, float]:
+    study = own_study("ware2019")
+    scenario = Scenario.load(PACK / "dumbbell.toml").override(
+        f"port.router-d.class.all.queue.limit={buffer}", f"flow.bbr.count={bbr}"
+    )
+    forms = study.about[0].references.forms
+    found = [forms[name](scenario, "share") for name in ("model", "pipe")]
+    assert all(form(scenario, "wait") is None for form in forms.values())
+    model, pipe = found
+    assert model is not None
+    assert pipe is not None
+    return model, pipe
+
+
+def test_the_closed_forms_are_the_equations_of_the_readme() -> None:
+    # 10 Mbit/s of 1500 bytes, 40 ms, 1000 packets: 30 BDP
+    rate, round_trip_s, buffer = 10e6 / 12000, 0.04, 1000.0
+    sending = 1 - (buffer / rate + 0.2 + round_trip_s) / 10
+    for bbr in (1, 4):
+        printed = 0.5 - 1 / (2 * buffer / (rate * round_trip_s)) - 4 * bbr / buffer
+        shared = 0.5 - 4 * bbr / (buffer + rate * round_trip_s)
+        assert _forms("1000p", bbr) == pytest.approx(((1 - printed) * sending, (1 - shared) * sending))
+    # below zero CUBIC has nothing; and so it is where the pipe is as long as the buffer
+    alone = 1 - (17 / rate + 0.2 + round_trip_s) / 10
+    assert _forms("17p") == pytest.approx((alone, alone))
+    assert plan_of(own_study("ware2019")).campaigns[0].design.replications == 10
+
+
+def test_a_fixed_point_of_the_cap_is_what_the_form_with_the_pipe_gives() -> None:
+    """The cap, iterated from an empty network, instead of the equation solved."""
+    rate, round_trip_s, buffer, probing = 10e6 / 12000, 0.04, 533.0, 4
+    everything = buffer + rate * round_trip_s
+    bbr = 10.0
+    for _ in range(10_000):
+        other = everything - bbr
+        least_s = max(round_trip_s, (other + probing) / rate)
+        cap = 2 * bbr / everything * rate * least_s
+        bbr += 0.1 * (cap - bbr)
+    sending = 1 - (buffer / rate + 0.2 + round_trip_s) / 10
+    assert bbr / everything * sending == pytest.approx(_forms("533p")[1], rel=1e-6)
