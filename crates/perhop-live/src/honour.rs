@@ -351,9 +351,10 @@ impl Plan<'_> {
 /// Whether something differs, and how.
 type Difference = (bool, &'static str);
 
-fn connection(flow: &Flow) -> [Difference; 8] {
+fn connection(flow: &Flow) -> [Difference; 9] {
     let params = &flow.tcp.params;
     [
+        (params.abe, "abe: a kernel's mark is like a loss"),
         (params.pacing, "pacing: without the fq queue at its host a kernel paces BBR alone"),
         (!params.handshake, "handshake: a kernel always opens with one, which takes a round trip"),
         (

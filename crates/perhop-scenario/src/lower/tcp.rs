@@ -101,6 +101,7 @@ pub(crate) fn model_tcp(tcp: &mut Tcp) -> model::Tcp {
         ecn: tcp.ecn.is_on(),
         //= draft-prague-02-2.2-ect0
         ect1: tcp.ecn == Ecn::CodePoint(EcnCodePoint::Ect1),
+        abe: tcp.abe,
         pacing: tcp.pacing,
         // each flow draws its own
         seed: 0,

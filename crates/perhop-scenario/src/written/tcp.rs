@@ -183,6 +183,8 @@ settings! {
     /// Explicit congestion notification: data can be marked instead of dropped (RFC 3168 section 6). It is ECT(0), or what is named
     /// instead of `true`.
     ecn: Ecn,
+    /// Whether a mark takes less than a loss, a fifth of the window with `reno` and 0.15 of it with `cubic` (RFC 8511); needs `ecn`.
+    abe: bool,
     /// Whether segments leave at 1.2 windows a round trip, 2 in slow start, instead of with each ACK: in bursts of what the rate sends in
     /// a millisecond, two segments at least from 1.2 Mbit/s on (Linux: `tcp_update_pacing_rate`, `tcp_tso_autosize`). `bbr` paces by a
     /// rate of its own whatever this says.

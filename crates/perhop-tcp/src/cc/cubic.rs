@@ -15,6 +15,9 @@ use crate::settings::{InitialSsthresh, TcpParams};
 /// Part of the window that a reduction leaves.
 //= rfc9438-4.6-beta
 const BETA: f64 = 0.7;
+/// The same after a mark, with less backoff for it.
+//= rfc8511-3.1-cubic
+const BETA_ECN: f64 = 0.85;
 /// How fast the window grows, in segments per cubic second.
 //= rfc9438-5.1-c
 const C: f64 = 0.4;
@@ -73,6 +76,8 @@ pub struct Cubic {
     mss: f64,
     initial_window: f64,
     grow_beyond_window: bool,
+    /// What a mark leaves of the window.
+    beta_ecn: f64,
     slow_start: SlowStart,
     state: State,
     /// State before the last time-out.
@@ -97,7 +102,8 @@ impl Cubic {
         let state = State { cwnd: initial_window, ssthresh, cwnd_prior: 0.0, w_max: None, stage: None };
         let slow_start = SlowStart::new(params, ssthresh * mss);
         let grow_beyond_window = params.grow_beyond_window;
-        Self { mss, initial_window, grow_beyond_window, slow_start, state, before: None }
+        let beta_ecn = if params.abe { BETA_ECN } else { BETA };
+        Self { mss, initial_window, grow_beyond_window, beta_ecn, slow_start, state, before: None }
     }
 
     fn segments(&self, bytes: Bytes) -> f64 {
@@ -145,14 +151,14 @@ impl Cubic {
         self.state.stage = Some(stage);
     }
 
-    /// ssthresh, what the curve aims at, and cwnd after a reduction; `floor` is the least cwnd. What is reduced is the flight,
+    /// ssthresh, what the curve aims at, and cwnd after a reduction; `floor` is the least cwnd, `beta` the part that is left. What is reduced is the flight,
     /// and at most cwnd (decision 0021).
     //= rfc9438-4.6-ssthresh
     //= rfc9438-4.6-prior
     //= rfc9438-4.7-fast-convergence
-    fn reduce(&mut self, load: &Load, floor: f64) {
+    fn reduce(&mut self, load: &Load, floor: f64, beta: f64) {
         let State { cwnd, w_max, .. } = self.state;
-        let left = BETA * self.segments(load.in_flight).min(cwnd);
+        let left = beta * self.segments(load.in_flight).min(cwnd);
         let w_max = if w_max.is_some_and(|w_max| cwnd < w_max) { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
         self.state = State {
             cwnd: left.max(floor),
@@ -197,16 +203,16 @@ impl CongestionControl for Cubic {
         let before = self.state;
         match signal {
             //= rfc9438-4.6-cwnd-loss
-            CongestionSignal::FastRetransmit => self.reduce(load, 2.0),
+            CongestionSignal::FastRetransmit => self.reduce(load, 2.0, BETA),
             //= rfc9438-4.6-cwnd-mark
             //= rfc9438-4.6-mark-floor
             CongestionSignal::EcnEcho => {
-                self.reduce(load, 1.0);
+                self.reduce(load, 1.0, self.beta_ecn);
                 self.state.cwnd = self.state.cwnd.min(before.cwnd);
             }
             //= rfc9438-4.8-timeout-ssthresh
             CongestionSignal::Timeout => {
-                self.reduce(load, 1.0);
+                self.reduce(load, 1.0, BETA);
                 self.restart(load);
                 self.before = Some(before);
                 return;

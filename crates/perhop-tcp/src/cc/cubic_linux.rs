@@ -16,6 +16,8 @@ use crate::settings::{InitialSsthresh, TcpParams};
 
 /// The rest of 1024 segments after a reduction (`beta`).
 const BETA: u64 = 717;
+/// The same after a mark, with less backoff for it (RFC 8511 section 3.1: 0.85), which the kernel's has not.
+const BETA_ECN: u64 = 870;
 /// How fast the curve rises, in segments per cubic second (`bic_scale` times ten, of 1024).
 const C: f64 = 410.0 / 1024.0;
 /// Eighths of a window whose acknowledgment lets Reno's estimate grow by a segment (`beta_scale`).
@@ -51,6 +53,8 @@ pub struct CubicLinux {
     mss: u64,
     initial_window: u64,
     grow_beyond_window: bool,
+    /// What a mark leaves of 1024 segments.
+    beta_ecn: u64,
     slow_start: SlowStart,
     cwnd: u64,
     /// `u64::MAX` for none.
@@ -95,6 +99,7 @@ impl CubicLinux {
             mss,
             initial_window: params.initial_window.into(),
             grow_beyond_window: params.grow_beyond_window,
+            beta_ecn: if params.abe { BETA_ECN } else { BETA },
             slow_start: SlowStart::new(params, bytes),
             cwnd: params.initial_window.into(),
             ssthresh,
@@ -174,10 +179,10 @@ impl CubicLinux {
     }
 
     /// ssthresh, and where the curve goes to.
-    fn reduce(&mut self) {
+    fn reduce(&mut self, beta: u64) {
         let cwnd = self.cwnd;
         self.last_max = if cwnd < self.last_max { cwnd * (1024 + BETA) / 2048 } else { cwnd };
-        self.ssthresh = (cwnd * BETA / 1024).max(2);
+        self.ssthresh = (cwnd * beta / 1024).max(2);
         self.epoch = None;
         self.credit = 0;
     }
@@ -215,15 +220,15 @@ impl CongestionControl for CubicLinux {
         self.before = None;
         match signal {
             CongestionSignal::FastRetransmit => {
-                self.reduce();
+                self.reduce(BETA);
                 self.cwnd = self.ssthresh;
             }
             CongestionSignal::EcnEcho => {
-                self.reduce();
+                self.reduce(self.beta_ecn);
                 self.cwnd = self.cwnd.min(self.ssthresh);
             }
             CongestionSignal::Timeout => {
-                self.reduce();
+                self.reduce(BETA);
                 self.restart(load);
                 self.before = Some(before);
             }

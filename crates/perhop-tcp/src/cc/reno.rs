@@ -27,7 +27,13 @@ pub struct Reno {
     loss_window: LossWindow,
     halving: Halving,
     slow_start: SlowStart,
+    /// A mark takes a fifth (RFC 8511).
+    abe: bool,
 }
+
+/// The rest of a window after a mark.
+//= rfc8511-3-ssthresh
+const BETA_ECN: f64 = 0.8;
 
 #[expect(clippy::cast_precision_loss, reason = "windows stay below 2^53 bytes")]
 pub(super) const fn real(bytes: u64) -> f64 {
@@ -67,6 +73,7 @@ impl Reno {
             loss_window: params.loss_window,
             halving: params.halving,
             slow_start: SlowStart::new(params, ssthresh),
+            abe: params.abe,
         }
     }
 
@@ -177,6 +184,13 @@ impl CongestionControl for Reno {
                 self.before = None;
                 let least = if self.halving == Halving::Bytes { 2.0 * self.mss } else { self.mss };
                 (self.ssthresh, self.cwnd) = self.halved(load, least);
+            }
+            //= rfc8511-3-cwnd
+            CongestionSignal::EcnEcho if self.abe => {
+                self.before = None;
+                let kept = BETA_ECN * real(load.in_flight.0).min(self.cwnd);
+                self.ssthresh = kept.max(2.0 * self.mss);
+                self.cwnd = self.cwnd.min(self.ssthresh);
             }
             CongestionSignal::EcnEcho => {
                 self.before = None;

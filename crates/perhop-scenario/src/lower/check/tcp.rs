@@ -149,6 +149,9 @@ fn options(tcp: &Tcp, at: &[Step], report: &mut Report) {
     report.relation_with_hint(at, setting, "needs the time of each segment, not", rack, holds, hint);
     let ecn = ("ecn", "false".to_owned());
     let hint = Some("write `ecn = true`, or `ecn = \"ect1\"`".to_owned());
+    let abe = ("abe", tcp.abe.to_string());
+    let (relation, holds) = ("is about congestion marks, and needs them, not", !tcp.abe || tcp.ecn.is_on());
+    report.relation_with_hint(at, abe, relation, ecn.clone(), holds, hint.clone());
     let scalable = matches!(tcp.cc, CongestionControl::Own(Growth::Dctcp | Growth::Prague));
     let holds = !scalable || tcp.ecn.is_on();
     report.relation_with_hint(at, ("cc", word(&tcp.cc)), "needs congestion marks, not", ecn, holds, hint);
