@@ -243,6 +243,7 @@ def ratios(point: Point, found: Measured) -> dict[str, float]:
 def document(points: Sequence[Point]) -> dict[str, Any]:
     """Run the points and return what they gave, as it is kept in `docs/tcp-laws.json`."""
     # a script finds its neighbours; a test that imports this module needs none of them
+    import laws_bbr
     import laws_link
     import laws_trace
 
@@ -268,6 +269,7 @@ def document(points: Sequence[Point]) -> dict[str, Any]:
         "seeds": SEEDS,
         "points": rows,
         "links": links,
+        "bbr": laws_bbr.measure(laws_bbr.cells(), THREADS),
     }
 
 
@@ -286,6 +288,7 @@ def _near(one: Any, other: Any) -> bool:
 
 def main(arguments: list[str]) -> int:
     """Write the page, its pictures and its numbers, or compare the numbers."""
+    import laws_bbr
     import laws_link
     import laws_page
 
@@ -295,6 +298,7 @@ def main(arguments: list[str]) -> int:
         same = _near(json.loads(text), json.loads(RESULTS.read_text(encoding="utf-8")))
         print(f"{RESULTS.name}: {'the same numbers' if same else 'other numbers came out'}")
         idle = [row for row in made["links"] if laws_link.unexplained(row)]
+        idle += filter(laws_bbr.broken, made["bbr"])
         print(*(f"does not fill its link: {row}" for row in idle), sep="\n")
         return 0 if same and not idle else 1
     RESULTS.write_text(text, encoding="utf-8")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import laws_bbr
 import laws_link
 import numpy as np
 
@@ -45,6 +46,7 @@ def page(document: Mapping[str, Any], text: str) -> str:
         "cubic-outside": _outliers(cubic, "rfc9438"),
         "links": _links([row for row in document["links"] if row["bound"]]),
         "links-shown": _links([row for row in document["links"] if not row["bound"]]),
+        "bbr": _bbr(document["bbr"]),
     }
     return re.sub(
         r"(<!-- laws: (\S+) -->\n).*?(<!-- /laws -->)",
@@ -106,6 +108,20 @@ def _link(row: Row) -> str:
     timeouts = f", {row['timeouts']}" if row["timeouts"] else ""
     text = f"{row['utilization']:.3f}{timeouts}"
     return f"**{text}**" if laws_link.broken(row) else text
+
+
+def _bbr(rows: Sequence[Row]) -> str:
+    """Return a line for each path, a cell for each queue: utilization, and the part that is lost if any."""
+    lines = [f"| Mbit/s | RTT | {' | '.join(laws_bbr.QUEUES)} |", "|" + "---|" * (2 + len(laws_bbr.QUEUES))]
+    for rate, rtt in dict.fromkeys((row["rate_mbit_s"], row["rtt_ms"]) for row in rows):
+        of = {row["queue"]: row for row in rows if (row["rate_mbit_s"], row["rtt_ms"]) == (rate, rtt)}
+        cells = []
+        for queue in laws_bbr.QUEUES:
+            lost = of[queue]["lost"]
+            text = f"{of[queue]['utilization']:.3f}" + (f", {100 * lost:.2g} %" if lost else "")
+            cells.append(f"**{text}**" if laws_bbr.broken(of[queue]) else text)
+        lines.append(f"| {rate} | {rtt} ms | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
 
 
 def _timestamps(rows: Sequence[Row], stamped: Sequence[Row]) -> str:

@@ -68,6 +68,19 @@ def test_a_flow_that_does_not_fill_its_link_breaks_the_law(links: ModuleType) ->
     assert not links.broken({**row, "utilization": point.least, "timeouts": 0})
 
 
+def test_one_bbr_flow_fills_its_link_behind_every_queue(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(DOCS))
+    bbr = importlib.import_module("laws_bbr")
+    # the short form; all of them are in the sweep
+    rows = bbr.measure(bbr.cells((10,), (10, 50)), 2)
+    assert [row for row in rows if bbr.broken(row)] == []
+    # that it looks for the least round trip costs something, everywhere
+    assert max(row["utilization"] for row in rows) < 0.99
+    assert bbr.broken({**rows[0], "utilization": 0.93})
+    third, one = (row["lost"] for row in rows[:2])
+    assert third > one > 0
+
+
 @pytest.mark.parametrize(("queue", "seconds", "part"), [(0.3, 0.0964, 0.846), (3.0, 0.6134, 0.998)])
 def test_a_sawtooth_by_hand(links: ModuleType, queue: float, seconds: float, part: float) -> None:
     # 10 Mbit/s, 10 ms: an empty round trip of 11.355 ms holds 9 packets of 1.2 ms. With a queue of 2, one of
