@@ -89,3 +89,29 @@ fn a_trace_of_one_rate_is_that_rate() {
     assert_eq!(traced.flows[0].delivered, constant.flows[0].delivered);
     assert!((traced.links[2].utilization_data - constant.links[2].utilization_data).abs() < 1e-6);
 }
+
+/// BBR knows the lower rate after ten round trips: the queue is short again, and the link as full.
+#[test]
+fn bbr_follows_a_rate_that_halves_and_one_that_doubles() {
+    let bbr = r#"
+[[port]]
+at = "r"
+to = "b"
+class = [{ name = "all", queue = { kind = "fifo", limit = "1000p" } }]
+[[flow]]
+name = "f"
+from = "a"
+to = "b"
+tcp = { profile = "linux", cc = "bbr" }
+"#;
+    for (before, after) in [(10, 5), (5, 10)] {
+        let trace = format!("time_s,rate_bit_s\n0,{before}000000\n15,{after}000000\n");
+        let results = run(bbr, &["run.warmup=19s"], trace);
+        let goodput = results.flows[0].goodput_bit_s;
+        assert!(goodput > 0.9 * 1460.0 / 1512.0 * f64::from(after) * 1e6, "{goodput} of {after} Mbit/s");
+        let row = results.queues.iter().find(|row| row.path == "port.r-b.class.all").expect("the queue");
+        let wait = row.wait_mean_s;
+        assert!(wait < 0.02, "{wait} s with {after} Mbit/s");
+        assert_eq!(results.flows[0].stats.timeouts, 0);
+    }
+}
