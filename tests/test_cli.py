@@ -127,6 +127,7 @@ SHIPPED = sorted(
     for pattern in (
         "papers/*/*.toml",
         "examples/*.toml",
+        "examples/l4s/*.toml",
         "bench/cases/*.toml",
         "python/perhop/starters/*/*.toml",
         "crates/perhop-sim/tests/scenarios/*.toml",
