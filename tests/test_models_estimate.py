@@ -185,6 +185,15 @@ def test_laws_of_loss(settings: dict[str, object], form: str, low: float, high: 
     held(line(**settings, delay=50, window="1MiB", duration=1000), form, low, high)
 
 
+@pytest.mark.parametrize("sender", ["cc=bbr rack=true", "cc=prague ecn=true"])
+def test_senders_that_no_law_was_held_to(sender: str) -> None:
+    settings = [f"flow.f.tcp.{setting}" for setting in sender.split()]
+    scenario = line().override(*settings)
+    control = sender.split()[0].removeprefix("cc=")
+    for form in ("window limit", "TCP under loss: square root law"):
+        assert of(scenario, form).why_not == f"its congestion control is {control}, which no law was held to"
+
+
 @pytest.mark.parametrize(("depth", "ack"), [(40, "every-segment"), (160, "every-segment"), (80, "delayed")])
 def test_a_bucket_that_drops(depth: int, ack: str) -> None:
     scenario = line(

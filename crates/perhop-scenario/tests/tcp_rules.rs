@@ -113,7 +113,7 @@ fn a_kernels_congestion_control_has_a_name_that_kernels_have() {
     assert_snapshot!(cc("kernel:bbr cubic"), @"48:14 flow.up.tcp.cc: ` ` is in no name of a kernel's: they have small letters, digits, `_` and `-` (as in `kernel:bbr`; `perhop doctor` lists what this machine has)");
     assert_snapshot!(cc("kernel:b\\u0000r"), @r#"48:14 flow.up.tcp.cc: `\0` is in no name of a kernel's: they have small letters, digits, `_` and `-` (as in `kernel:bbr`; `perhop doctor` lists what this machine has)"#);
     assert_snapshot!(cc("kernel:ü"), @"48:14 flow.up.tcp.cc: `ü` is in no name of a kernel's: they have small letters, digits, `_` and `-` (as in `kernel:bbr`; `perhop doctor` lists what this machine has)");
-    assert_snapshot!(cc("bbr"), @r#"48:14 flow.up.tcp.cc: cc (bbr) needs the time of each segment, not rack (false, the default) (write `rack = true` and `recovery = "sack"`)"#);
+    assert_snapshot!(cc("bbr"), @r#"48:14 flow.up.tcp.cc: cc (bbr) needs the time of each segment, not rack (false, the default) (write `rack = true`, or `profile = "linux"`, which has it)"#);
     assert_snapshot!(cc("vegas"), @r#"48:14 flow.up.tcp.cc: `vegas` is not one of "reno", "cubic", "dctcp", "prague", "bbr", nor like "kernel:bbr" (`kernel:vegas`: the congestion control that the kernel has under this name, on real packets alone (`perhop emulate`))"#);
     assert_snapshot!(cc("BBR"), @r#"48:14 flow.up.tcp.cc: `BBR` is not one of "reno", "cubic", "dctcp", "prague", "bbr", nor like "kernel:bbr" (did you mean `bbr`?)"#);
     assert_snapshot!(tcp("cc = 5"), @r#"48:14 flow.up.tcp.cc: must be a string, not an integer (write one of "reno", "cubic", "dctcp", "prague", "bbr")"#);

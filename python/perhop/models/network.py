@@ -22,6 +22,9 @@ if TYPE_CHECKING:
         UdpView,
     )
 
+HELD = ("reno", "cubic", "dctcp")
+"""Congestion controls that laws of TCP were held to."""
+
 
 @dataclass(frozen=True)
 class Flow:
@@ -202,7 +205,9 @@ def other_tcp(flow: Flow) -> str:
     if "control" in flow.settings or "control" in flow.settings.get("ack", {}):
         return "its congestion control, or its ACK policy, is a program"
     control = str(flow.settings["tcp"]["cc"])
-    return f"its congestion control is a kernel's ({control})" if control.startswith("kernel:") else ""
+    if control.startswith("kernel:"):
+        return f"its congestion control is a kernel's ({control})"
+    return "" if control in HELD else f"its congestion control is {control}, which no law was held to"
 
 
 def _is_member(node: str, selector: str) -> bool:

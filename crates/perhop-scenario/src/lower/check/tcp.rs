@@ -143,7 +143,8 @@ fn options(tcp: &Tcp, at: &[Step], report: &mut Report) {
         let relation = format!("needs what SACK reports ({source}), not");
         report.relation_with_hint(at, (name, on.to_string()), &relation, recovery, holds, hint);
     }
-    let hint = Some("write `rack = true` and `recovery = \"sack\"`".to_owned());
+    let missing = if tcp.recovery == RecoveryKind::Sack { "" } else { " and `recovery = \"sack\"`" };
+    let hint = Some(format!("write `rack = true`{missing}, or `profile = \"linux\"`, which has it"));
     let holds = tcp.cc != CongestionControl::Own(Growth::Bbr) || tcp.rack;
     let (setting, rack) = (("cc", "bbr".to_owned()), ("rack", "false".to_owned()));
     report.relation_with_hint(at, setting, "needs the time of each segment, not", rack, holds, hint);
