@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from statistics import median
+from typing import Any
 
 import pytest
 
@@ -54,6 +56,41 @@ def test_the_closed_forms_are_the_equations_of_the_readme() -> None:
     alone = 1 - (17 / rate + 0.2 + round_trip_s) / 10
     assert _forms("17p") == pytest.approx((alone, alone))
     assert plan_of(own_study("ware2019")).campaigns[0].design.replications == 10
+
+
+@pytest.fixture(scope="module")
+def rows() -> dict[str, Any]:
+    """Give the rows on record by their names."""
+    document = json.loads((PACK / "recorded" / "results.json").read_text())
+    return {row["id"]: row for row in document["rows"]}
+
+
+BUFFERS = ("1", "2", "4", "8", "16", "32", "64")
+
+
+def test_real_hosts_agree_in_every_cell_as_the_readme_says(rows: dict[str, Any]) -> None:
+    off = [
+        abs(row["simulated"]["mean"] - row["published"])
+        for row in rows.values()
+        if row["published"] is not None
+    ]
+    assert len(off) == 21
+    assert max(off) < 0.0325
+    assert sum(off) / len(off) == pytest.approx(0.0072, abs=1e-4)
+
+
+def test_how_far_the_forms_are_is_what_the_readme_says(rows: dict[str, Any]) -> None:
+    own = [rows[f"1:1 {buffer}"] for buffer in BUFFERS]
+
+    def far(form: str, of: str = "simulated") -> list[float]:
+        told = [one["published"] if of == "published" else one["simulated"]["mean"] for one in own]
+        return [one["closed_form"][form] - value for one, value in zip(own, told, strict=True)]
+
+    assert median(far("model")) == pytest.approx(0.13, abs=0.005)
+    assert median(far("model", "published")) == pytest.approx(0.11, abs=0.005)
+    assert max(far("pipe")[2:4]) < 0.02
+    shares = [rows[f"1:{cubic} 16"]["simulated"]["mean"] for cubic in (1, 2, 4, 16)]
+    assert shares == pytest.approx([0.41, 0.43, 0.42, 0.40], abs=0.005)
 
 
 def test_a_fixed_point_of_the_cap_is_what_the_form_with_the_pipe_gives() -> None:
