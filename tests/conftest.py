@@ -44,9 +44,12 @@ Cli = Callable[..., Done]
 
 def made(*, invariants: Sequence[str] = (), **tables: Any) -> Result:
     """Make the result of a run from columns; those that are not given are null."""
+    whole: dict[str, Any] = {
+        name: complete(name, pl.DataFrame(tables[name]) if name in tables else None) for name in TABLES
+    }
     return Result(
         scenario=Scenario(b"", "made"),
-        **{name: complete(name, pl.DataFrame(tables[name]) if name in tables else None) for name in TABLES},
+        **whole,
         counts={},
         event_digest="",
         invariants=list(invariants),

@@ -35,4 +35,5 @@ pub mod sink;
 pub mod time;
 pub mod timed;
 pub mod units;
+pub mod variate;
 pub mod waits;

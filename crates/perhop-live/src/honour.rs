@@ -31,6 +31,10 @@ const LEAST_BUFFER: u64 = 6 << 20;
 /// The timestamps option with its padding, bytes.
 const TIMESTAMPS: u64 = 12;
 
+/// Why an application is refused.
+const IN_VIRTUAL_TIME: &str =
+    "applications run in virtual time alone: sockets of a kernel send what a flow has";
+
 /// The settings of one host's kernel.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
@@ -87,10 +91,16 @@ pub fn honour(scenario: &Scenario) -> Result<Honoured, Vec<String>> {
     }
     for flow in &scenario.flows {
         plan.tcp(flow);
+        if flow.application.is_some() {
+            plan.refuse(format!("flow.{}.application: {IN_VIRTUAL_TIME}", flow.name));
+        }
     }
     for flow in &scenario.udp {
         if flow.packet_size.0 < UDP_HEADERS {
             plan.refuse(format!("udp.{}.packet_size: IP and UDP headers alone have 28 bytes", flow.name));
+        }
+        if flow.call.is_some() {
+            plan.refuse(format!("udp.{}.application: {IN_VIRTUAL_TIME}", flow.name));
         }
         for node in [flow.from, flow.to] {
             plan.mtu(node, flow.packet_size.0);
@@ -509,6 +519,20 @@ duration = "1s"
         assert!(asks(&scenario(bare, bare, "")));
         let honoured = honour(&scenario(BBR, BBR, "")).expect("for a kernel");
         assert!(honoured.hosts.values().all(|host| !host.route.contains_key("congctl")));
+    }
+
+    #[test]
+    fn applications_are_refused() {
+        let web = "application = { kind = \"pages\" }";
+        let text = format!(
+            "node = [{{ name = \"a\" }}, {{ name = \"b\" }}]\nlink = [{{ ends = [\"a\", \"b\"], rate = \"1Mbit/s\" }}]\n\
+             run.duration = \"1s\"\n[[flow]]\nname = \"w\"\nfrom = \"a\"\nto = \"b\"\n{web}\n\
+             [[udp]]\nname = \"v\"\nfrom = \"a\"\nto = \"b\"\napplication = {{ kind = \"call\" }}\n"
+        );
+        let loaded = perhop_scenario::load(text.as_bytes(), "a.toml", &[]).expect("a scenario");
+        let refused = honour(&loaded.scenario).expect_err("there are none on real packets");
+        assert_eq!(refused.len(), 8, "six connections and two ways: {refused:?}");
+        assert!(refused.iter().all(|why| why.ends_with(&format!(".application: {IN_VIRTUAL_TIME}"))));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use perhop_core::queue::Thresholds;
 use perhop_core::units::QueueSize;
 use perhop_scenario::Loaded;
 use perhop_scenario::model::{
-    Class, Conditioner, Flow, Link, Meter, Node, NodeKind, Scenario, Scheduler, Selector, Udp,
+    Application, Class, Conditioner, Flow, Link, Meter, Node, NodeKind, Scenario, Scheduler, Selector, Udp,
 };
 use serde_json::{Value, json};
 
@@ -39,6 +39,15 @@ pub fn to_json(loaded: &Loaded) -> serde_json::Result<String> {
     let conditioners = list(&scenario.conditioners, |c| conditioner(c, scenario));
     let udp = list(&scenario.udp, |f| udp(f, name(f.from), name(f.to)));
     let flows = list(&scenario.flows, |f| flow(f, name(f.from), name(f.to), profile(f)));
+    let applications = list(&scenario.applications, application);
+    let calls = list(&scenario.calls, |call| {
+        json!({
+            "name": call.name,
+            "jitter_buffer_s": call.jitter_buffer.as_secs_f64(),
+            "ie": call.ie,
+            "bpl": call.bpl,
+        })
+    });
     let ports = serde_json::to_string(&file.port)?;
     let treated = serde_json::to_string(&file.conditioner)?;
     let arrivals: BTreeMap<String, f64> = loaded.arrivals().into_iter().collect();
@@ -51,7 +60,7 @@ pub fn to_json(loaded: &Loaded) -> serde_json::Result<String> {
         of
     });
     Ok(format!(
-        r#"{{"run":{run},"nodes":{nodes},"links":{links},"conditioners":{conditioners},"settings":{{"port":{ports},"conditioner":{treated},"flow":{tcp}}},"udp":{udp},"flows":{flows},"arrivals_per_s":{arrivals}}}"#
+        r#"{{"run":{run},"nodes":{nodes},"links":{links},"conditioners":{conditioners},"settings":{{"port":{ports},"conditioner":{treated},"flow":{tcp}}},"udp":{udp},"flows":{flows},"applications":{applications},"calls":{calls},"arrivals_per_s":{arrivals}}}"#
     ))
 }
 
@@ -138,6 +147,17 @@ fn thresholds((color, own): &(Option<Color>, Thresholds)) -> Value {
     })
 }
 
+fn application(application: &Application) -> Value {
+    let (bytes, pause) = application.kind.load();
+    json!({
+        "name": application.name,
+        "kind": application.kind.name(),
+        "flows": application.flows.len(),
+        "mean_load_bytes": bytes,
+        "mean_think_s": pause,
+    })
+}
+
 fn flow(flow: &Flow, from: &str, to: &str, profile: Option<&String>) -> Value {
     json!({
         "name": flow.name,
@@ -153,6 +173,7 @@ fn flow(flow: &Flow, from: &str, to: &str, profile: Option<&String>) -> Value {
         "header_bytes": flow.tcp.header.0,
         "window_bytes": flow.tcp.params.window.0,
         "size_bytes": flow.tcp.params.size.map(|size| size.0),
+        "has_application": flow.application.is_some(),
     })
 }
 

@@ -1,16 +1,18 @@
 //! Results as Python dicts of columns.
 
 use numpy::{Element, PyArray1};
-use perhop_sim::tables::{Of, Run, TABLES, TRACES, Table};
+use perhop_sim::tables::{OPTIONAL, Of, Run, TABLES, TRACES, Table};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 
-/// Every table, those of traces included: name, columns, meaning.
+/// Every table, those of traces included: name, columns, meaning, and whether it is there only sometimes.
 #[pyfunction]
 pub fn tables(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
     let list = PyList::empty(py);
-    for (table, trace) in TABLES.into_iter().map(|t| (t, false)).chain(TRACES.into_iter().map(|t| (t, true)))
-    {
+    let optional = OPTIONAL.into_iter().map(|table| (table, true, false));
+    let always = TABLES.into_iter().map(|table| (table, false, false));
+    let traces = TRACES.into_iter().map(|table| (table, false, true));
+    for (table, optional, trace) in always.chain(optional).chain(traces) {
         let columns = PyList::empty(py);
         for column in table.columns {
             let item = PyDict::new(py);
@@ -25,6 +27,7 @@ pub fn tables(py: Python<'_>) -> PyResult<Bound<'_, PyList>> {
         item.set_item("name", table.name)?;
         item.set_item("since", table.since)?;
         item.set_item("doc", table.doc)?;
+        item.set_item("optional", optional)?;
         item.set_item("trace", trace)?;
         item.set_item("columns", columns)?;
         list.append(item)?;

@@ -1,5 +1,6 @@
 //! All tests of the crate in one program: it is linked once.
 
+mod applications;
 mod between;
 mod campaign;
 mod captures;

@@ -27,8 +27,9 @@ use crate::engine::marks::MarkCounts;
 use crate::engine::observe::{Recorder, TraceKinds};
 use crate::engine::seam::HostNode;
 use crate::engine::{AnyNode, Engine};
+use crate::hosts::application::Application;
 use crate::hosts::connection::{Connection, Wire};
-use crate::hosts::datagrams::{Departures, Drain, Source};
+use crate::hosts::datagrams::{Departures, Drain, Heard, Source};
 use crate::hosts::host::{self, Host, HostMarking, ReceivingEnd, SendingEnd};
 use crate::hosts::processing::Processing;
 use crate::results::by_class::Contracts;
@@ -62,6 +63,7 @@ pub fn build(
     let network = Network::new(scenario, elements)?;
     let mut ends: Vec<host::Ends> = scenario.nodes.iter().map(|_| host::Ends::default()).collect();
     let mut placing = Placing { scenario, elements, ports: &network.port, starts: &starts, ends: &mut ends };
+    placing.applications();
     for (i, route) in network.routes.iter().enumerate() {
         placing.flow(i, route)?;
     }
@@ -78,7 +80,13 @@ pub fn starts(scenario: &model::Scenario) -> Vec<Instant> {
     let run = &scenario.run;
     let tcp = scenario.flows.iter().map(|f| start(run, "flow", &f.name, f.start, f.start_jitter));
     let udp = scenario.udp.iter().map(|f| start(run, "udp", &f.name, f.start, f.start_jitter));
-    tcp.chain(udp).collect()
+    let mut starts: Vec<Instant> = tcp.chain(udp).collect();
+    for application in &scenario.applications {
+        // its connections open together
+        let first = starts[application.flows.start];
+        starts[application.flows.clone()].fill(first);
+    }
+    starts
 }
 
 /// Puts a run together: `host` makes the host of a node from its number, its site and its outgoing interfaces.
@@ -133,6 +141,18 @@ struct Placing<'a> {
 }
 
 impl Placing<'_> {
+    /// The applications, before their flows.
+    fn applications(&mut self) {
+        let run = &self.scenario.run;
+        for (number, application) in self.scenario.applications.iter().enumerate() {
+            let path = format!("flow.{}.application", application.name);
+            let stream = Stream::new(run.seed, run.replication, &path);
+            let (first, start) = (application.flows.start, self.starts[application.flows.start]);
+            let ends = &mut self.ends[self.scenario.flows[first].from];
+            ends.applications.push(Application::new(number, application.kind.clone(), stream, start));
+        }
+    }
+
     /// Flow number `i`; TCP flows come first, then UDP flows.
     fn flow(&mut self, i: usize, route: &Route) -> Result<(), ElementError> {
         let id = FlowId(small(i));
@@ -155,10 +175,17 @@ impl Placing<'_> {
         let ect = if flow.tcp.params.ect1 { Ecn::Ect1 } else { Ecn::Ect0 };
         let connection = |port| self.connection(id, wire(&flow.tcp), port, flow.mark, ect);
         let (sending, receiving) = (connection(out), connection(back));
+        let at_host = |number: usize| {
+            let applications = &self.ends[flow.from].applications;
+            applications.binary_search_by_key(&number, Application::number).ok().map(small)
+        };
+        let application = flow.application.and_then(at_host);
+        let sender = self.sender(flow, self.starts[i])?;
         self.ends[flow.from].senders.push(SendingEnd {
             connection: sending,
-            sender: self.sender(flow, self.starts[i])?,
+            sender,
             in_port: 0,
+            application,
         });
         self.ends[flow.to].receivers.push(ReceivingEnd {
             connection: receiving,
@@ -200,7 +227,11 @@ impl Placing<'_> {
         let departures = Departures::new(run, flow, self.starts[i]);
         let source = Source::new(sending, departures);
         self.ends[flow.from].sources.push(source);
-        self.ends[flow.to].drains.push(Drain::new(receiving));
+        let heard = flow.call.map(|call| {
+            let buffer = self.scenario.calls[call].jitter_buffer;
+            Box::new(Heard::new(run, flow, self.starts[i], buffer))
+        });
+        self.ends[flow.to].drains.push(Drain::new(receiving, heard));
     }
 }
 

@@ -21,7 +21,8 @@ pub use engine::observe::{
     WindowRecord,
 };
 pub use engine::seam::{HostNode, SenderReading};
-pub use hosts::datagrams::Departures;
+pub use hosts::application::{Application, Load};
+pub use hosts::datagrams::{Departures, Heard};
 pub use hosts::host::HostMarking;
 pub use hosts::packet::SimPacket;
 pub use perhop_scenario::build::{MeterPlace, QueuePlace};
@@ -29,7 +30,8 @@ pub use results::by_class::ClassResult;
 pub use results::sample::{Quantity, Series, Subject};
 pub use results::tables;
 pub use results::{
-    ConditionerResult, Counts, FlowResult, LinkResult, MarkResult, QueueResult, Results, UdpResult,
+    ApplicationResult, ConditionerResult, Counts, FlowResult, LinkResult, MarkResult, QueueResult, Results,
+    UdpResult,
 };
 pub use simulation::Simulation;
 pub use version::{RESULTS_VERSION, results_since};

@@ -14,8 +14,8 @@ use crate::hosts::host::Host;
 use crate::results::sample::{Reading, Series};
 use crate::results::totals::{Totals, close, restart};
 use crate::results::{
-    Counts, Results, broken_invariants, conditioner_results, flow_results, link_results, mark_results,
-    queue_results, udp_results,
+    Counts, Results, application_results, broken_invariants, conditioner_results, flow_results,
+    heard_results, link_results, mark_results, queue_results, udp_results,
 };
 
 /// A run in virtual time.
@@ -192,7 +192,7 @@ impl<H: HostNode> Simulation<H> {
     pub fn finish(mut self) -> Results {
         self.advance_to(self.end);
         let end = self.totals();
-        let Built { mut engine, starts, contracts, link_names, sites, .. } = self.built;
+        let Built { mut engine, ends, udp_ends, starts, contracts, link_names, sites, .. } = self.built;
         let from = self.baseline.expect("a warm-up ends before its run");
         let flows = flow_results(&engine.delays, &starts, &from, &end);
         let udp = udp_results(&engine.delays, &starts, &from, &end);
@@ -202,6 +202,8 @@ impl<H: HostNode> Simulation<H> {
             classes: contracts.rows((&flows, &udp), &engine.delays, &from, &end),
             flows,
             udp,
+            applications: application_results(&engine, &from, &end),
+            heard: heard_results(&engine, ends.len(), &udp_ends),
             marks: mark_results(&from, &end),
             links: link_results(&engine, &from, &end),
             queues: queue_results(&engine, &sites, &from, &end),

@@ -91,6 +91,14 @@ def _parts(meaning: Description) -> Iterator[Part]:
     if meaning.arrivals_per_s:
         rates = [{"flow": name, "rate": rate} for name, rate in meaning.arrivals_per_s.items()]
         yield _table("Transfers that begin in a second, on average", "flow | transfers: {rate:.4g}", rates)
+    if meaning.applications:
+        columns = (
+            "application: name | kind | flows | mean load: {mean_load_bytes:B} | mean pause: mean_think_s"
+        )
+        yield _table("Applications", columns, to_builtins(meaning.applications))
+    if meaning.calls:
+        columns = "call: name | jitter buffer: jitter_buffer_s | Ie: {ie:g} | Bpl: {bpl:g}"
+        yield _table("Calls", columns, to_builtins(meaning.calls))
     captured = [
         {"flow": flow.name} | to_builtins(flow.capture) | {"repeats": "yes" if flow.capture.repeats else None}
         for flow in meaning.udp

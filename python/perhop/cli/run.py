@@ -17,7 +17,18 @@ if TYPE_CHECKING:
     from perhop.run.record import Record
     from perhop.scenario.scenario import Scenario
 
-_IN_JSON = ("flows", "links", "queues", "udp", "marks", "conditioners", "classes")
+_IN_JSON = (
+    "flows",
+    "links",
+    "queues",
+    "udp",
+    "marks",
+    "conditioners",
+    "classes",
+    "applications",
+    "videos",
+    "calls",
+)
 
 
 Trace = Annotated[
@@ -100,7 +111,8 @@ def make(
     for warning in warnings:
         note(f"warning: {warning}\n")
     if as_json:
-        shown = {name: result.tables()[name].to_dicts() for name in _IN_JSON}
+        tables = result.tables()
+        shown = {name: tables[name].to_dicts() for name in _IN_JSON if name in tables}
         print_json({"folder": str(folder), "report": page, "warnings": warnings, "record": written, **shown})
     else:
         several = expanded(loaded)

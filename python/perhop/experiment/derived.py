@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 import polars as pl
 
-from perhop.run.tables import SCHEMA, Column
+from perhop.run.tables import SCHEMA, Column, missing
 
 if TYPE_CHECKING:
     from perhop.run.run import DelayCounts
@@ -66,8 +66,8 @@ def _duration(run: Measured, _: str) -> pl.Series:
 
 
 def _size(run: Measured, _: str) -> pl.Series:
-    sizes = {flow.name: flow.size_bytes for flow in _meaning(run).flows}
-    return pl.Series([sizes[name] for name in _having(run, "flows", "name")["name"]], dtype=pl.UInt64)
+    sizes = {flow.name: flow.size_bytes for flow in _meaning(run).flows if flow.is_transfer}
+    return pl.Series([sizes.get(name) for name in _having(run, "flows", "name")["name"]], dtype=pl.UInt64)
 
 
 def _cir(run: Measured, _: str) -> pl.Series:
@@ -92,7 +92,7 @@ def _marked(run: Measured, digits: str) -> pl.Series:
 
 def _having(run: Measured, table: str, *columns: str) -> pl.DataFrame:
     """Return a table that has some columns."""
-    frame = run.tables.get(table, pl.DataFrame())
+    frame = run.tables.get(table, missing(table))
     for name in columns:
         if name not in frame.columns:
             raise LackingSource(f"is computed from `{table}.{name}`, which is not there")
@@ -237,7 +237,7 @@ def extended(run: Measured, table: str, names: Iterable[str]) -> pl.DataFrame:
     LackingSource
         The run has not what one of them is computed from.
     """
-    frame = run.tables.get(table, pl.DataFrame())
+    frame = run.tables.get(table, missing(table))
     for name in dict.fromkeys(names):
         found = _derived(table, name) if name not in frame.columns else None
         if found:

@@ -220,7 +220,7 @@ def _unknown_words(claims: Claims, subject: Subject) -> Iterator[Fault]:
 def _has_transfers(campaign: Campaign) -> bool:
     """Return whether flows come and go in any treatment."""
     scenarios = (campaign.scenario.override(*one.overrides) for one in campaign.design.treatments)
-    return any(flow.size_bytes is not None for one in scenarios for flow in one.describe().flows)
+    return any(flow.is_transfer for one in scenarios for flow in one.describe().flows)
 
 
 def subject_of(

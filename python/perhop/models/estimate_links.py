@@ -106,6 +106,8 @@ def _not_crossing(network: Network) -> str:
         return f"{counted(len(ups), 'flow')} one way and {len(downs)} the other: not as many each way"
     if slow.rate_bit_s == fast.rate_bit_s:
         return "the link is as fast both ways"
+    if described.applications:
+        return "there are applications"
     if any("arrivals" in one.settings or one.view.size_bytes is not None for one in network.flows):
         return "there are transfers that end"
     if network.losses(described.links) != 0.0:

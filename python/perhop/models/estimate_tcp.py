@@ -150,6 +150,8 @@ def _not_alone(network: Network, flow: Flow) -> str:
     """Return why a flow is not endless and alone on one way."""
     if not (flow.there and flow.back):
         return "two ways are equally short"
+    if flow.view.has_application:
+        return "an application says what it sends"
     if flow.view.size_bytes is not None or "arrivals" in flow.settings:
         return "it is a transfer that ends"
     others = network.sharing(flow)

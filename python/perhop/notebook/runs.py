@@ -74,7 +74,8 @@ class Result(running.Result):
         Parameters
         ----------
         table
-            ``flows``, ``links``, ``queues``, ``udp``, ``marks``, ``conditioners``, ``classes`` or ``series``.
+            ``flows``, ``links``, ``queues``, ``udp``, ``marks``, ``conditioners``, ``classes`` or
+            ``series``; ``applications``, ``loads``, ``videos`` or ``calls`` where the run has any.
 
         Raises
         ------

@@ -22,7 +22,7 @@ from perhop.run.folder import always, write_file
 from perhop.run.live import Live
 from perhop.run.run import Result
 from perhop.run.seal import changed_files, file_hash, is_whole, sealed
-from perhop.run.tables import FORMAT, TABLES, complete, tables_of
+from perhop.run.tables import FORMAT, OPTIONAL, TABLES, complete, tables_of
 from perhop.run.trace_files import TraceFiles, is_trace, trace_file, write_table
 from perhop.scenario.files import FOLDER, Files
 from perhop.scenario.scenario import Scenario
@@ -115,10 +115,11 @@ class StoredRun:
             message = f"{folder}: a scenario file cannot be read: {error.strerror}"
             raise DamagedRunError(message, again) from error
         named = [name for name in record.file_hashes if name.startswith(f"{FOLDER}/")]
-        of_tables = [f"{name}.parquet" for name in tables_of(record.format)]
+        names = (*tables_of(record.format), *(name for name in OPTIONAL if name in record.table_hashes))
+        of_tables = [f"{name}.parquet" for name in names]
         _refuse_changed(folder, record, [*named, *of_tables], again)
         tables = {}
-        for name in tables_of(record.format):
+        for name in names:
             file = folder / f"{name}.parquet"
             try:
                 # a blank or a bracket in the folder's name is part of the name, not a pattern
@@ -184,6 +185,26 @@ class StoredRun:
     def classes(self) -> pl.DataFrame:
         """A row for each class of flows."""
         return self.table("classes")
+
+    @property
+    def applications(self) -> pl.DataFrame:
+        """A row for each application over TCP."""
+        return self.table("applications")
+
+    @property
+    def loads(self) -> pl.DataFrame:
+        """A row for each load of an application."""
+        return self.table("loads")
+
+    @property
+    def videos(self) -> pl.DataFrame:
+        """A row for each application that plays video."""
+        return self.table("videos")
+
+    @property
+    def calls(self) -> pl.DataFrame:
+        """A row for each way of a call."""
+        return self.table("calls")
 
     def is_of(self, result: Result) -> bool:
         """Return whether this is the folder of `result`: scenario, tables and traces."""

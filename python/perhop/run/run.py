@@ -16,7 +16,7 @@ import polars as pl
 from perhop.run import live
 from perhop.run.live import Live
 from perhop.run.space import check_memory
-from perhop.run.tables import TABLES, frame
+from perhop.run.tables import OPTIONAL, TABLES, frame, missing
 from perhop.scenario.scenario import HOPS_PER_S, Scenario
 
 if TYPE_CHECKING:
@@ -79,6 +79,9 @@ class Result:
         Digest of the event log, the same with and without tracing.
     live
         How a run on real packets went; None of one in virtual time.
+    applications, loads, videos, calls
+        One row per application over TCP, per load of one, per video and per way of a call; without rows where
+        there is none.
     delays
         By class and quantity (``delay``, ``pdv``, ``ipdv``): the counters of which the table of classes has
         quantiles; none of a run on real packets.
@@ -99,18 +102,22 @@ class Result:
     invariants: list[str] = field(default_factory=list)
     live: Live | None = None
     delays: Mapping[tuple[str, str], DelayCounts] = field(default_factory=dict)
+    applications: pl.DataFrame = field(default_factory=lambda: missing("applications"))
+    loads: pl.DataFrame = field(default_factory=lambda: missing("loads"))
+    videos: pl.DataFrame = field(default_factory=lambda: missing("videos"))
+    calls: pl.DataFrame = field(default_factory=lambda: missing("calls"))
 
     def tables(self) -> dict[str, pl.DataFrame]:
         """Return the tables that are hashed, by name."""
-        return {name: getattr(self, name) for name in TABLES}
+        found = {name: getattr(self, name) for name in TABLES}
+        return {name: table for name, table in found.items() if name not in OPTIONAL or table.height}
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Result):
             return NotImplemented
-        own, others = self.tables(), other.tables()
         return (
             (self.scenario.key(), self.event_digest) == (other.scenario.key(), other.event_digest)
-        ) and all(own[name].equals(others[name]) for name in own)
+        ) and all(getattr(self, name).equals(getattr(other, name)) for name in TABLES)
 
     def __hash__(self) -> int:
         return hash(self.event_digest)

@@ -110,7 +110,7 @@ def _many(meaning: Description) -> list[str]:
     """Return the names of the transfers of every ``[[flow]]`` that stands for several."""
     groups: dict[str, list[str]] = {}
     for flow in meaning.flows:
-        if flow.size_bytes is not None:
+        if flow.is_transfer:
             groups.setdefault(flow.name.split("[")[0], []).append(flow.name)
     return [name for names in groups.values() if len(names) > 1 for name in names]
 

@@ -24,12 +24,13 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class Table(msgspec.Struct, frozen=True):
-    """A table; one that is a ``trace`` is there only where it was asked for."""
+    """A table; a ``trace`` is there only where it was asked for, an ``optional`` one where it has rows."""
 
     name: str
     since: int
     doc: str
     trace: bool
+    optional: bool
     columns: list[Column]
 
 
@@ -37,7 +38,10 @@ SCHEMA = {table.name: table for table in msgspec.convert(_core.tables(), list[Ta
 """Every table by its name."""
 
 TABLES = tuple(table.name for table in SCHEMA.values() if not table.trace)
-"""The tables every run has, in the order in which they are hashed."""
+"""The tables of runs, in the order in which they are hashed; those that few runs have come last."""
+
+OPTIONAL = tuple(name for name in TABLES if SCHEMA[name].optional)
+"""Those of `TABLES` that a run has only where they have rows."""
 
 TRACES = tuple(table.name for table in SCHEMA.values() if table.trace)
 """What can be traced."""
@@ -52,8 +56,13 @@ _TYPES = {
 
 
 def tables_of(version: int) -> tuple[str, ...]:
-    """Return those of `TABLES` that a folder of a format has."""
-    return tuple(name for name in TABLES if SCHEMA[name].since <= version)
+    """Return those of `TABLES` that every folder of a format has."""
+    return tuple(name for name in TABLES if name not in OPTIONAL and SCHEMA[name].since <= version)
+
+
+def missing(name: str) -> pl.DataFrame:
+    """Return what stands for a table that a run does not have: an optional one has no rows."""
+    return complete(name, None) if name in OPTIONAL else pl.DataFrame()
 
 
 def labels_of(name: str, table: pl.DataFrame) -> list[str]:

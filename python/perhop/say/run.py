@@ -40,13 +40,17 @@ def got(run: StoredRun, meaning: Description) -> str:
         text = _single(classes.to_dicts()[0], run.table("flows"), meaning)
     else:
         text = f"Goodput by class: {_classes(classes)}"
-    return f"{text}{_unfair(classes)}{_nothing(run, meaning)}."
+    said = f"{text}{_unfair(classes)}{_nothing(run, meaning)}"
+    told = (_loads(run.table("applications")), _videos(run.table("videos")), _calls(run.table("calls")))
+    parts = (said, *told)
+    return ". ".join(part for part in parts if part) + "."
 
 
 def _each(run: StoredRun, meaning: Description) -> str:
     """Describe each flow's goodput, or the time that its transfer took."""
     sizes = {flow.name: flow.size_bytes for flow in meaning.flows}
-    flows = summary.with_time(run.table("flows")).to_dicts()
+    doing = {flow.name for flow in meaning.flows if flow.has_application}
+    flows = summary.with_time(run.table("flows").filter(~pl.col("name").is_in(doing))).to_dicts()
     took = [f"{row['name']} {duration(row['took_s'])}" for row in flows if row["took_s"] is not None]
     late = [row["name"] for row in flows if row["took_s"] is None and sizes.get(row["name"]) is not None]
     rates = [
@@ -55,7 +59,46 @@ def _each(run: StoredRun, meaning: Description) -> str:
     rates += [f"{row['name']} {bit_rate(row['throughput_bit_s'])}" for row in run.table("udp").to_dicts()]
     parts = (("goodput", rates), ("complete after", took), ("not complete", late))
     text = "; ".join(f"{what}: {_listed(of)}" for what, of in parts if of)
-    return text[0].upper() + text[1:]
+    return text[:1].upper() + text[1:]
+
+
+def _loads(applications: pl.DataFrame) -> str:
+    """Describe each application's load times: the median, and what 95 % do not exceed; slow ones first."""
+    asked = applications.filter(pl.col("kind") != "video")
+    rows = asked.sort("load_p95_s", descending=True, nulls_last=False, maintain_order=True).to_dicts()
+    named = rows if len(rows) <= _MOST_NAMED else rows[: _MOST_NAMED - 1]
+    parts = [
+        f"{row['name']} half within {duration(row['load_p50_s'])}, 95 % within {duration(row['load_p95_s'])}"
+        if row["loads_done"]
+        else f"{row['name']} none of {row['loads']} whole"
+        for row in named
+    ]
+    parts += [f"{rest} others sooner"] if (rest := len(rows) - len(named)) else []
+    return f"Loads: {'; '.join(parts)}" if parts else ""
+
+
+def _videos(videos: pl.DataFrame) -> str:
+    """Describe how long each video stood still and at what rate it played; those that stood longest first."""
+    rows = videos.sort("rebuffering_s", descending=True, maintain_order=True).to_dicts()
+    named = rows if len(rows) <= _MOST_NAMED else rows[: _MOST_NAMED - 1]
+    parts = [f"{row['name']} stood still {duration(row['rebuffering_s'])}{_rate(row)}" for row in named]
+    parts += [f"{rest} others not as long"] if (rest := len(rows) - len(named)) else []
+    return f"Video: {'; '.join(parts)}" if parts else ""
+
+
+def _rate(row: dict[str, Any]) -> str:
+    rate = row["rate_mean_bit_s"]
+    return "" if rate is None else f", played at {bit_rate(rate)}"
+
+
+def _calls(calls: pl.DataFrame) -> str:
+    """Describe the score of each call as its listener with the lower one has it; bad ones first."""
+    worst = calls.sort("mos", maintain_order=True).unique("call", keep="first", maintain_order=True)
+    rows = worst.filter(pl.col("mos").is_not_null()).to_dicts()
+    named = rows if len(rows) <= _MOST_NAMED else rows[: _MOST_NAMED - 1]
+    parts = [f"{row['call']} {row['mos']:.2f}" for row in named]
+    parts += [f"{rest} others better"] if (rest := len(rows) - len(named)) else []
+    return f"Calls, mean opinion score of the worse way: {', '.join(parts)}" if parts else ""
 
 
 def _listed(parts: Sequence[str]) -> str:

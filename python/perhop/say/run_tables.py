@@ -22,6 +22,9 @@ _DROPPED = "dropped: dropped_packets"
 _BUSY = "busy: {utilization:%} | with data: {utilization_data:%} | with ACKs: {utilization_acks:%}"
 _TRANSFERS = "flow: group | class | begun | completed | mean: mean_s | 50 %: median_s | 95 %: p95_s"
 _ENDS = "flow: name | from | to"
+_LOADS = (
+    "loads | whole: loads_done | 50 %: load_p50_s | 95 %: load_p95_s | 99 %: load_p99_s | longest: load_max_s"
+)
 
 
 def printed(tables: Mapping[str, pl.DataFrame], meaning: Description, folder: Path) -> Iterator[Table]:
@@ -60,6 +63,23 @@ def printed(tables: Mapping[str, pl.DataFrame], meaning: Description, folder: Pa
     if transfers:
         title = "Transfers of the whole run: time from start to end of those that completed"
         yield filled(title, [_TRANSFERS], transfers)
+    if "applications" in tables:
+        columns = ["application: name | kind", _LOADS]
+        title = "Applications: times from request to last byte, of loads asked for after the warm-up"
+        yield table("applications", title, tables["applications"], *columns)
+    if "videos" in tables:
+        columns = [
+            "video: name | stood still: rebuffering_s | times: rebuffers | mean rate: rate_mean_bit_s",
+            "switches | first chunk after: startup_s",
+        ]
+        yield table("videos", "Video after the warm-up", tables["videos"], *columns)
+    if "calls" in tables:
+        columns = [
+            "call: name | from | to | MOS: {mos:.2f} | R: {rating:.1f} | mouth to ear: mouth_to_ear_s",
+            "lost: {lost_ratio:%} | never came: lost_packets | too late: late_packets",
+        ]
+        title = "Calls by the E-model, as the listener of each way has them, after the warm-up"
+        yield table("calls", title, tables["calls"], *columns)
     if tables["udp"].height:
         sent = "throughput: throughput_bit_s | sent: sent_packets | arrived: arrived_packets"
         columns = [_ENDS, sent, "mean delay: delay_mean_s"]

@@ -143,7 +143,13 @@ class FlowView(msgspec.Struct, frozen=True, rename={"source": "from", "target": 
     header_bytes: int
     window_bytes: int
     size_bytes: int | None = None
+    has_application: bool = False
     labels: dict[str, str] = {}
+
+    @property
+    def is_transfer(self) -> bool:
+        """Whether it has data of one size; what an application sends has none of its own."""
+        return self.size_bytes is not None and not self.has_application
 
 
 class CaptureView(msgspec.Struct, frozen=True):
@@ -195,6 +201,25 @@ class ConditionerView(msgspec.Struct, frozen=True, rename={"source": "from"}):
     cir_bit_s: int | None = None
 
 
+class ApplicationView(msgspec.Struct, frozen=True):
+    """What somebody does over flows; of a load its mean, and of the time from one to the next."""
+
+    name: str
+    kind: str
+    flows: int
+    mean_load_bytes: float
+    mean_think_s: float
+
+
+class CallView(msgspec.Struct, frozen=True):
+    """A call, a UDP flow each way, with what its quality is computed from."""
+
+    name: str
+    jitter_buffer_s: float
+    ie: float
+    bpl: float
+
+
 class SettingsView(msgspec.Struct, frozen=True):
     """Ports, conditioners and TCPs as a scenario file has them, every default filled in."""
 
@@ -219,6 +244,8 @@ class Description(msgspec.Struct, frozen=True):
     settings: SettingsView
     udp: list[UdpView]
     flows: list[FlowView]
+    applications: list[ApplicationView] = []
+    calls: list[CallView] = []
     arrivals_per_s: dict[str, float] = {}
 
 

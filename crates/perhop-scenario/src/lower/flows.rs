@@ -7,7 +7,7 @@ use perhop_core::classify::{Flow as Known, FlowKey, FlowTable, Protocol};
 use perhop_core::packet::{FlowId, TrafficClass};
 use perhop_core::rng::Stream;
 use perhop_core::time::Span;
-use perhop_core::units::Bytes;
+use perhop_core::units::{BitRate, Bytes};
 
 use crate::lower::capture;
 use crate::lower::conditioner::ack_marking;
@@ -23,9 +23,9 @@ use crate::read::mistakes::Report;
 use crate::read::tree::{Step, steps};
 use crate::words::names::{End, Label};
 use crate::words::suggest;
-use crate::words::units::Time;
+use crate::words::units::{Size, Time};
 use crate::written::defaults;
-use crate::written::file::{Arrivals, Control, Flow, ScenarioFile, Udp};
+use crate::written::file::{Application, Arrivals, Control, Flow, ScenarioFile, Udp};
 use crate::written::sources::Pattern;
 
 /// The flows, each with the number of its table in the file.
@@ -40,6 +40,10 @@ pub(crate) struct Made {
     pub udp_from_file: Vec<usize>,
     /// UDP flows.
     pub udp: Vec<model::Udp>,
+    /// What people do over TCP flows.
+    pub applications: Vec<model::Application>,
+    /// What they do over UDP flows.
+    pub calls: Vec<model::Call>,
     /// All of them as classifiers know them.
     pub flow_table: FlowTable,
     /// Traffic classes by name.
@@ -60,6 +64,8 @@ pub(crate) fn make(
         flows: Vec::new(),
         udp_from_file: Vec::new(),
         udp: Vec::new(),
+        applications: Vec::new(),
+        calls: Vec::new(),
         flow_table: FlowTable::new(),
         classes: traffic_classes(file),
     };
@@ -72,6 +78,40 @@ pub(crate) fn make(
     }
     made.know();
     made
+}
+
+/// What `application` means over TCP.
+fn model_application(application: &Application) -> Option<model::ApplicationKind> {
+    match application {
+        Application::Requests { size, think } => {
+            Some(model::ApplicationKind::Requests { size: size.variate(), think: think.variate() })
+        }
+        Application::Pages { main, objects, object, think, .. } => Some(model::ApplicationKind::Pages {
+            main: main.variate(),
+            objects: objects.variate(),
+            object: object.variate(),
+            think: think.variate(),
+        }),
+        Application::Video { ladder, chunk, buffer, reservoir, cushion } => {
+            Some(model::ApplicationKind::Video(model::Video {
+                ladder: ladder.iter().map(|rate| rate.0).collect(),
+                chunk: chunk.0,
+                buffer: buffer.0,
+                reservoir: reservoir.0,
+                cushion: cushion.0,
+            }))
+        }
+        Application::Call { .. } => None,
+    }
+}
+
+/// The TCP of `flow`; one whose data an `application` writes has none of its own, and stays open.
+fn connection(flow: &mut Flow, application: bool) -> model::Tcp {
+    let mut tcp = model_tcp(&mut flow.tcp);
+    if application {
+        (tcp.params.size, tcp.params.close) = (Some(Bytes(0)), false);
+    }
+    tcp
 }
 
 /// The element in Python that is written at `at`, once `check` has nothing against it.
@@ -132,33 +172,33 @@ impl Made {
     ) {
         let flow = &mut file.flow[i];
         let Some(pairs) = self.pairs("flow", i, (&flow.from, &flow.to), names, report) else { return };
-        let transfers = match &flow.arrivals {
-            None => None,
-            Some(arrivals) => {
-                let Some(drawn) = self.transfers(arrivals, flow, i, (run, links), report) else { return };
-                Some(drawn)
-            }
+        let mut drawn = |arrivals| self.transfers(arrivals, flow, i, (run, links), report);
+        let Some(transfers) = flow.arrivals.as_ref().map_or(Some(None), |given| drawn(given).map(Some))
+        else {
+            return;
         };
-        let each = flow.count.map_or(1, |count| count as usize);
+        let connections = flow.application.as_ref().map_or(1, |does| does.connections() as usize);
+        let each = flow.count.map_or(1, |count| count as usize).saturating_mul(connections);
+        let alone = pairs.breadth() == 0 && flow.count.is_none();
         let count = transfers.as_ref().map_or(pairs.len.saturating_mul(each), Vec::len);
         if self.flows.len() + count > MOST {
             report.error(&steps!["flow", i], format!("this makes more than {MOST} flows"), None);
             return;
         }
-        let (tcp, ack) = (model_tcp(&mut flow.tcp), model_ack(&mut flow.ack, &flow.tcp));
+        let does = flow.application.as_ref().and_then(model_application);
+        let (tcp, ack) = (connection(flow, does.is_some()), model_ack(&mut flow.ack, &flow.tcp));
         let check = |given: &model::CustomControl| elements.check_control(given, &tcp.params);
         let control = in_python(flow.control.as_ref(), &steps!["flow", i, "control"], run, check, report);
         let (at, check) = (steps!["flow", i, "ack", "control"], |given: &_| elements.check_ack_policy(given));
         let ack_control = in_python(flow.ack.control.as_ref(), &at, run, check, report);
         let ack_marking = ack_marking(&flow.ack.marking, &self.classes);
         let kernel = kernel_control(flow).cloned();
-        let several = pairs.breadth() > 0 || transfers.is_some() || flow.count.is_some();
+        let several = !alone || transfers.is_some() || connections > 1;
         let labels = Arc::new(flow.labels.clone());
         for k in 0..count {
             let (from, to) = pairs.get(if transfers.is_some() { k % pairs.len } else { k / each });
-            let name = if several { format!("{}[{k}]", flow.name) } else { flow.name.to_string() };
             let mut made = model::Flow {
-                name,
+                name: member(&flow.name, several, k),
                 class: flow.class.clone(),
                 labels: Arc::clone(&labels),
                 from,
@@ -166,6 +206,7 @@ impl Made {
                 start: flow.start.0,
                 start_jitter: flow.start_jitter.0,
                 mark: flow.mark.0,
+                application: None,
                 tcp,
                 control: control.clone(),
                 kernel: kernel.clone(),
@@ -183,10 +224,28 @@ impl Made {
                 (made.start, made.start_jitter) = (transfers[k].0, Span::ZERO);
                 made.tcp.params.size = Some(transfers[k].1);
             }
+            made.application =
+                does.clone().map(|kind| self.application(kind, (&flow.name, !alone), k, connections));
             self.from_file.push(i);
             self.ports.push(ports(flow.ports, k % each));
             self.flows.push(made);
         }
+    }
+
+    /// The application of connection number `k` of those that `name` stands for, which each `connections` of them share.
+    fn application(
+        &mut self,
+        kind: model::ApplicationKind,
+        (name, several): (&Label, bool),
+        k: usize,
+        connections: usize,
+    ) -> usize {
+        if k.is_multiple_of(connections) {
+            let name = member(name, several, k / connections);
+            let flows = self.flows.len()..self.flows.len() + connections;
+            self.applications.push(model::Application { name, kind, flows });
+        }
+        self.applications.len() - 1
     }
 
     /// Draws the transfers of `flow`, number `i` of the file: when each begins, and its data.
@@ -238,33 +297,37 @@ impl Made {
     fn udp(&mut self, file: &mut ScenarioFile, i: usize, names: &Names, report: &mut Report) {
         let packet_size = file.run.packet_size;
         let flow: &mut Udp = &mut file.udp[i];
-        let (rate, size, capture) = if let Pattern::Capture { .. } = &flow.pattern {
-            let Some(capture) = capture::read(&flow.pattern, &steps!["udp", i, "pattern"], report) else {
-                return;
-            };
-            let (rate, longest) = (capture::rate(&capture), capture::longest(&capture));
-            (rate, longest, Some(Arc::new(capture)))
-        } else {
-            let size = *flow.packet_size.get_or_insert(packet_size.unwrap_or_else(defaults::udp_packet));
-            let Some(rate) = flow.rate else { return };
-            (rate.0, size.0, None)
-        };
+        let Some((rate, size, capture)) = packets(flow, i, packet_size, report) else { return };
         let Some(pairs) = self.pairs("udp", i, (&flow.from, &flow.to), names, report) else { return };
-        let each = flow.count.map_or(1, |count| count as usize);
+        let call = match flow.application {
+            Some(Application::Call { jitter_buffer, ie, bpl }) => Some((jitter_buffer.0, ie, bpl)),
+            _ => None,
+        };
+        let ways = if call.is_some() { 2 } else { 1 };
+        let each = flow.count.map_or(1, |count| count as usize).saturating_mul(ways);
         let count = pairs.len.saturating_mul(each);
         if self.udp.len() + count > MOST {
             report.error(&steps!["udp", i], format!("this makes more than {MOST} flows"), None);
             return;
         }
         let labels = Arc::new(flow.labels.clone());
-        let several = pairs.breadth() > 0 || flow.count.is_some();
+        let alone = pairs.breadth() == 0 && flow.count.is_none();
         for k in 0..count {
-            let (from, to) = pairs.get(k / each);
-            let name = if several { format!("{}[{k}]", flow.name) } else { flow.name.to_string() };
+            let (mut from, mut to) = pairs.get(k / each);
+            let mut ends = ports(flow.ports, k % each / ways);
+            if let Some((jitter_buffer, ie, bpl)) = call {
+                if k % ways == 0 {
+                    let (name, first) = (member(&flow.name, !alone, k / ways), self.udp.len());
+                    self.calls.push(model::Call { name, first, jitter_buffer, ie, bpl });
+                } else {
+                    std::mem::swap(&mut from, &mut to);
+                    ends.reverse();
+                }
+            }
             self.udp_from_file.push(i);
-            self.ports.push(ports(flow.ports, k % each));
+            self.ports.push(ends);
             self.udp.push(model::Udp {
-                name,
+                name: member(&flow.name, !alone || ways > 1, k),
                 class: flow.class.clone(),
                 labels: Arc::clone(&labels),
                 from,
@@ -275,6 +338,7 @@ impl Made {
                 rate,
                 packet_size: size,
                 capture: capture.clone(),
+                call: call.map(|_| self.calls.len() - 1),
                 pattern: match flow.pattern {
                     Pattern::Cbr => model::UdpPattern::Cbr,
                     Pattern::Poisson => model::UdpPattern::Poisson,
@@ -333,6 +397,31 @@ impl Made {
             self.flow_table.insert(id, known);
         }
     }
+}
+
+/// The name of number `k` of what `name` stands for: the plain name unless there are several.
+fn member(name: &Label, several: bool, k: usize) -> String {
+    if several { format!("{name}[{k}]") } else { name.to_string() }
+}
+
+/// Rate and length of the packets of `flow`, number `i` of the file, and the capture that has them; defaults are filled in.
+fn packets(
+    flow: &mut Udp,
+    i: usize,
+    packet_size: Option<Size>,
+    report: &mut Report,
+) -> Option<(BitRate, Bytes, Option<Arc<model::Capture>>)> {
+    if let Pattern::Capture { .. } = &flow.pattern {
+        let capture = capture::read(&flow.pattern, &steps!["udp", i, "pattern"], report)?;
+        let (rate, longest) = (capture::rate(&capture), capture::longest(&capture));
+        return Some((rate, longest, Some(Arc::new(capture))));
+    }
+    if let Some(Application::Call { .. }) = flow.application {
+        let rate = *flow.rate.get_or_insert_with(defaults::call_rate);
+        return Some((rate.0, flow.packet_size.get_or_insert_with(defaults::call_packet).0, None));
+    }
+    let size = *flow.packet_size.get_or_insert(packet_size.unwrap_or_else(defaults::udp_packet));
+    Some((flow.rate?.0, size.0, None))
 }
 
 /// The port numbers of connection number `k` of a pair; that there are as many is checked.

@@ -67,9 +67,10 @@ pub(crate) fn lower(
     let made = flows::make(file, &run, &network.names, (&network.links, elements), report);
     let (conditioners, of_conditioners) = place_conditioner::place(file, &network, &made, elements, report);
     let Network { nodes, links, by_ends, complete, .. } = network;
-    let flows::Made { from_file, flows, udp_from_file, udp, flow_table, .. } = made;
+    let flows::Made { from_file, flows, udp_from_file, udp, applications, calls, flow_table, .. } = made;
+    let flow_table = Arc::new(flow_table);
     let mut scenario =
-        model::Scenario { run, nodes, links, conditioners, flows, udp, flow_table: Arc::new(flow_table) };
+        model::Scenario { run, nodes, links, conditioners, flows, udp, applications, calls, flow_table };
     let ways =
         if complete { check_routes(file, &scenario, &from_file, &udp_from_file, report) } else { None };
     if complete {

@@ -7,8 +7,8 @@ use perhop_core::rng::Stream;
 use perhop_core::time::Span;
 use perhop_core::units::{BitRate, Bytes};
 
-use crate::words::units::{Size, Time};
-use crate::written::sources::{Arrivals, SizeDistribution};
+use crate::words::units::Time;
+use crate::written::sources::Arrivals;
 
 /// Mean time between two transfers, ns; `rate` is that of the link whose load they are.
 pub(crate) fn mean_interval(arrivals: &Arrivals, rate: Option<BitRate>) -> Option<f64> {
@@ -16,27 +16,7 @@ pub(crate) fn mean_interval(arrivals: &Arrivals, rate: Option<BitRate>) -> Optio
         return Some(interval.as_secs_f64() * 1e9);
     }
     let (load, rate) = arrivals.load.zip(rate)?;
-    Some(8e9 * mean_size(&arrivals.size) / (load * rate_of(rate)))
-}
-
-/// Mean data of a transfer, bytes, before it is rounded.
-fn mean_size(distribution: &SizeDistribution) -> f64 {
-    match *distribution {
-        SizeDistribution::Fixed { size } => float(size),
-        SizeDistribution::Exponential { mean } => float(mean),
-        // the integral of x times the density between min and max
-        SizeDistribution::Pareto { shape, min, max } => {
-            let (min, max) = (float(min), float(max));
-            let rest = 1.0 - libm::pow(min / max, shape);
-            let scaled = libm::pow(min, shape) * shape / rest;
-            let power = 1.0 - shape;
-            if libm::fabs(power) < 1e-9 {
-                scaled * libm::log(max / min)
-            } else {
-                scaled * (libm::pow(max, power) - libm::pow(min, power)) / power
-            }
-        }
-    }
+    Some(8e9 * arrivals.size.variate().mean() / (load * rate_of(rate)))
 }
 
 /// Beginning and size of every transfer from `start` to `end`, at most `most` and one more; `mean` is the mean time between
@@ -49,15 +29,14 @@ pub(crate) fn draw(
     most: usize,
     stream: &mut Stream,
 ) -> Vec<(Span, Bytes)> {
-    let mut at = start.as_nanos();
+    let (mut at, size) = (start.as_nanos(), arrivals.size.variate());
     let mut drawn = Vec::new();
     while drawn.len() <= most {
         at = at.saturating_add(whole(mean * exponential(stream)));
         if at >= end.as_nanos() {
             break;
         }
-        let size = size(&arrivals.size, stream);
-        drawn.push((Span::from_nanos(at), size));
+        drawn.push((Span::from_nanos(at), Bytes(size.draw(stream).max(1))));
     }
     drawn
 }
@@ -65,25 +44,6 @@ pub(crate) fn draw(
 /// A draw from the exponential distribution with mean 1.
 fn exponential(stream: &mut Stream) -> f64 {
     -libm::log1p(-stream.unit())
-}
-
-fn size(distribution: &SizeDistribution, stream: &mut Stream) -> Bytes {
-    let unit = stream.unit();
-    let bytes = match *distribution {
-        SizeDistribution::Fixed { size } => return size.0,
-        SizeDistribution::Exponential { mean } => -float(mean) * libm::log1p(-unit),
-        // F(x) = (1 - (min/x)^shape) / (1 - (min/max)^shape), solved for x
-        SizeDistribution::Pareto { shape, min, max } => {
-            let rest = libm::pow(float(min) / float(max), shape);
-            float(min) * libm::pow(1.0 - unit * (1.0 - rest), -1.0 / shape)
-        }
-    };
-    Bytes(whole(bytes).max(1))
-}
-
-#[expect(clippy::cast_precision_loss, reason = "a random draw follows; sizes stay below 10^15")]
-const fn float(size: Size) -> f64 {
-    size.0.0 as f64
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a random draw follows")]
@@ -103,6 +63,8 @@ fn whole(value: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::words::units::Size;
+    use crate::written::sources::SizeDistribution;
 
     fn many(size: SizeDistribution) -> Vec<(Span, Bytes)> {
         let mean_interval = Some(Time(Span::from_millis(10)));
@@ -127,21 +89,6 @@ mod tests {
         assert!(transfers[0].0 >= Span::from_secs(5));
         let exponential = mean(transfers.iter().map(|t| t.1.0));
         assert!((exponential / 20_000.0 - 1.0).abs() < 0.015, "mean {exponential}");
-
-        let (shape, min, max) = (1.2_f64, 2_000.0_f64, 5e6_f64);
-        let pareto = many(SizeDistribution::Pareto { shape, min: size(2_000), max: size(5_000_000) });
-        assert!(pareto.iter().all(|t| (2_000..=5_000_000).contains(&t.1.0)));
-        // E[X] = min^a / (1 - (min/max)^a) * a / (a - 1) * (min^(1-a) - max^(1-a))
-        let expected = min.powf(shape) / (1.0 - (min / max).powf(shape)) * shape / (shape - 1.0)
-            * (min.powf(1.0 - shape) - max.powf(1.0 - shape));
-        let measured = mean(pareto.iter().map(|t| t.1.0));
-        assert!((measured / expected - 1.0).abs() < 0.06, "mean {measured}, expected {expected}");
-        // the median is where F is a half
-        let mut sizes: Vec<u64> = pareto.iter().map(|t| t.1.0).collect();
-        sizes.sort_unstable();
-        let median = min * (1.0 - 0.5 * (1.0 - (min / max).powf(shape))).powf(-1.0 / shape);
-        let middle = mean([sizes[sizes.len() / 2]].into_iter());
-        assert!((middle / median - 1.0).abs() < 0.02, "median {middle}, expected {median}");
     }
 
     #[test]
@@ -160,7 +107,8 @@ mod tests {
             let mut stream = Stream::new(5, 0, "flow.short.arrivals");
             let drawn = draw(&arrivals, mean, Span::ZERO, Span::from_secs(3000), 1_000_000, &mut stream);
             let bits: u64 = drawn.iter().map(|(_, data)| data.bits()).sum();
-            let load = float(Size(Bytes(bits))) / 3000.0 / 1e7;
+            #[expect(clippy::cast_precision_loss, reason = "a mean for a test")]
+            let load = bits as f64 / 3000.0 / 1e7;
             assert!((load / 0.7 - 1.0).abs() < within, "{size:?}: {load}");
         }
     }

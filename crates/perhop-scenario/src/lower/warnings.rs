@@ -220,7 +220,9 @@ fn longer(a: Option<Longest>, b: Option<Longest>) -> Option<Longest> {
 }
 
 fn longest_segment(tcp: &model::Tcp) -> Bytes {
-    let payload = tcp.params.size.map_or(tcp.params.mss, |size| size.min(tcp.params.mss));
+    // a size of zero: an application says how much it is
+    let size = tcp.params.size.filter(|size| size.0 > 0);
+    let payload = size.map_or(tcp.params.mss, |size| size.min(tcp.params.mss));
     let options = if tcp.params.timestamps { TIMESTAMPS.0 } else { 0 };
     Bytes(payload.0 + tcp.header.0 + options)
 }

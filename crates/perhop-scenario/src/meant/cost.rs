@@ -3,13 +3,13 @@
 use perhop_core::time::Span;
 use perhop_core::units::Bytes;
 
-use crate::meant::model::{Flow, MoreSeries, Scenario, Udp, UdpPattern};
+use crate::meant::model::{Application, Flow, MoreSeries, Scenario, Udp, UdpPattern};
 use crate::meant::routes::{Route, routes};
 
 /// Roughly how often packets cross links in a run; 0 where a flow has no way.
 ///
 /// A TCP flow wants its narrowest link, its window in each empty round trip, or its size in the time left, whichever is
-/// least. Where flows want more than a link has, each gets the same fraction of what it wants. Every packet of data is
+/// least; one of an application its loads, with a round trip and the time to think for each. Where flows want more than a link has, each gets the same fraction of what it wants. Every packet of data is
 /// acknowledged and none is lost.
 #[must_use]
 pub fn packet_hops(scenario: &Scenario) -> f64 {
@@ -74,9 +74,17 @@ fn alone(scenario: &Scenario, flow: &Flow, way: &Route) -> f64 {
     let narrowest = way.forward.iter().map(|link| capacity(scenario, *link)).fold(f64::INFINITY, f64::min);
     let round_trip: f64 =
         way.forward.iter().chain(&way.reverse).map(|link| scenario.links[*link].delay.as_secs_f64()).sum();
-    let within = |data: Bytes, seconds: f64| float(data.0) / float(params.mss.0) * segment(flow) / seconds;
-    let of_size = params.size.map_or(f64::INFINITY, |size| within(size, left(scenario, flow.start)));
-    narrowest.min(within(params.window, round_trip)).min(of_size)
+    let within = |bytes: f64, seconds: f64| bytes / float(params.mss.0) * segment(flow) / seconds;
+    let of_size = match flow.application {
+        // a load cannot take less than a round trip, and its connections share it
+        Some(application) => {
+            let Application { kind, flows, .. } = &scenario.applications[application];
+            let (bytes, pause) = kind.load();
+            within(1.0, pause + round_trip) * bytes / float(flows.len() as u64)
+        }
+        None => params.size.map_or(f64::INFINITY, |size| within(float(size.0), left(scenario, flow.start))),
+    };
+    narrowest.min(within(float(params.window.0), round_trip)).min(of_size)
 }
 
 /// Bits of a full packet of `flow`.

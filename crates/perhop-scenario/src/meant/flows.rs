@@ -37,6 +37,8 @@ pub struct Udp {
     pub rate: BitRate,
     /// Length of every packet on the wire.
     pub packet_size: Bytes,
+    /// Index of the call that it is one way of.
+    pub call: Option<usize>,
     /// When packets leave.
     pub pattern: UdpPattern,
     /// The packets of the pattern `Capture`; rate and packet size are then their mean rate and the longest.
@@ -118,6 +120,8 @@ pub struct Flow {
     pub start_jitter: Span,
     /// The mark that the sending host gives.
     pub mark: Dscp,
+    /// Index of the application that says what it sends; its `size` is then zero.
+    pub application: Option<usize>,
     /// Its TCP.
     pub tcp: Tcp,
     /// Its congestion control, if it is in Python.

@@ -23,6 +23,7 @@ use perhop_core::shaper::ShaperParams;
 use perhop_core::time::Span;
 use perhop_core::units::{BitRate, Bytes, QueueSize};
 
+pub use crate::meant::applications::{Application, ApplicationKind, Call, Video};
 pub use crate::meant::code::Code;
 pub use crate::meant::flows::{AckPolicy, Capture, CustomControl, Flow, Tcp, Udp, UdpPattern};
 pub use crate::words::choices::{Clock, Endpoint, MoreSeries, NodeKind, Per};
@@ -45,6 +46,10 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     /// UDP flows, in file order, pairs expanded. Their `FlowId`s follow those of the TCP flows.
     pub udp: Vec<Udp>,
+    /// What people do over TCP flows, in file order.
+    pub applications: Vec<Application>,
+    /// What they do over UDP flows, in file order.
+    pub calls: Vec<Call>,
     /// Addresses, ports and classes of all flows, by `FlowId`.
     pub flow_table: Arc<FlowTable>,
 }

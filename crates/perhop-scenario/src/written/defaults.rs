@@ -4,14 +4,15 @@
 use perhop_core::dscp::Dscp;
 use perhop_core::queue::DualPi2Params;
 use perhop_core::time::Span;
-use perhop_core::units::{Bytes, QueueSize};
+use perhop_core::units::{BitRate, Bytes, QueueSize};
 
 use crate::words::choices::{
     Averaging, BeyondTokens, CarrySpacing, Clock, CopyRule, DelayFrom, Endpoint, Fraction, Isolation,
     NewFlow, NodeKind, Shortage, Tins,
 };
 use crate::words::marks::{Mark, Selector};
-use crate::words::units::{Limit, Size, Time};
+use crate::words::units::{Limit, Rate, Size, Time};
+use crate::written::application::TimeDistribution;
 
 /// Seed 1: ours.
 pub(crate) fn seed() -> u64 {
@@ -40,6 +41,21 @@ pub(crate) fn node_kind() -> NodeKind {
 /// No time: ours. For the delay of a link, the warm-up, the start of a flow and its jitter, the time in which a host processes a packet.
 pub(crate) fn no_time() -> Time {
     Time(Span::ZERO)
+}
+
+/// The rate of a call: G.711 every 20 ms, 160 bytes and the headers of IPv4, UDP and RTP.
+pub(crate) fn call_rate() -> Rate {
+    Rate(BitRate::new(80_000).unwrap_or_else(|| unreachable!("a rate above zero")))
+}
+
+/// Its packet.
+pub(crate) fn call_packet() -> Size {
+    Size(Bytes(200))
+}
+
+/// The next request at once: ours.
+pub(crate) fn no_thought() -> TimeDistribution {
+    TimeDistribution::Fixed { time: no_time() }
 }
 
 /// A sample of every series each second: ours.

@@ -16,6 +16,7 @@ use crate::words::marks::Mark;
 use crate::words::names::{End, Label, NodeName};
 use crate::words::setting::SettingsTable;
 use crate::words::units::{Probability, Size, Time};
+pub use crate::written::application::Application;
 pub use crate::written::conditioner::{AckMarking, Conditioner};
 use crate::written::defaults;
 pub use crate::written::port::{Class, Port, Scheduler};
@@ -288,6 +289,10 @@ pub struct Flow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Arrivals")]
     pub arrivals: Option<Arrivals>,
+    /// What somebody does over it, in place of data that never ends. The connection stays open, whatever `tcp.close` says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Application")]
+    pub application: Option<Application>,
     /// Its TCP.
     #[serde(default)]
     pub tcp: Tcp,

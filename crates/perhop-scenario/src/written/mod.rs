@@ -1,5 +1,6 @@
 //! What may be written: a struct for each table, the words and units of their values, defaults and profiles.
 
+pub mod application;
 pub mod campaign;
 pub mod conditioner;
 pub(crate) mod defaults;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use perhop_core::variate::Variate;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,6 +11,7 @@ use crate::words::labels::Labels;
 use crate::words::marks::Mark;
 use crate::words::names::{End, Label};
 use crate::words::units::{Rate, Size, Time};
+use crate::written::application::Application;
 use crate::written::defaults;
 
 /// Transfers that begin at the times of a Poisson process, from `start` to the end of the run.
@@ -56,6 +58,37 @@ pub enum SizeDistribution {
         /// Most data.
         max: Size,
     },
+    /// Lognormal, rounded to whole bytes, at least one.
+    Lognormal {
+        /// Half of them are below.
+        median: Size,
+        /// Standard deviation of the logarithm. Above 0.
+        #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 10))]
+        sigma: f64,
+    },
+    /// Weibull, rounded to whole bytes, at least one: `P[X > x]` is `exp(-(x/scale)^shape)`.
+    Weibull {
+        /// The smaller, the heavier the tail; 1 is exponential. Above 0.
+        #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 100))]
+        shape: f64,
+        /// 63 % of them are below.
+        scale: Size,
+    },
+}
+
+impl SizeDistribution {
+    /// Bytes of this distribution; those that are to be sent are one at least.
+    #[expect(clippy::cast_precision_loss, reason = "of a random draw; sizes stay below 10^15")]
+    pub(crate) fn variate(&self) -> Variate {
+        let float = |size: Size| size.0.0 as f64;
+        match *self {
+            Self::Fixed { size } => Variate::Fixed(size.0.0),
+            Self::Exponential { mean } => Variate::Exponential { mean: float(mean) },
+            Self::Pareto { shape, min, max } => Variate::Pareto { shape, min: float(min), max: float(max) },
+            Self::Lognormal { median, sigma } => Variate::Lognormal { median: float(median), sigma },
+            Self::Weibull { shape, scale } => Variate::Weibull { shape, scale: float(scale) },
+        }
+    }
 }
 
 /// A UDP flow from a node to another, or one for each pair.
@@ -93,7 +126,12 @@ pub struct Udp {
     /// The start is moved later by a uniform draw from zero up to this.
     #[serde(default = "defaults::no_time")]
     pub start_jitter: Time,
-    /// Rate on the wire; with `on-off` while it sends. Needed but for a capture, which has its own.
+    /// What somebody does over it: a call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Application")]
+    pub application: Option<Application>,
+    /// Rate on the wire; with `on-off` while it sends. Needed but for a capture, which has its own, and a call, which has G.711's
+    /// 80 kbit/s in packets of 200 bytes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Rate")]
     pub rate: Option<Rate>,

@@ -12,6 +12,8 @@ use perhop_tcp::sender::SenderStats;
 use crate::engine::carried::Carried;
 use crate::engine::marks::MarkCounts;
 use crate::engine::observe::{Recorder, TcpRecord, WindowRecord};
+use crate::hosts::application::Application;
+use crate::hosts::datagrams::Heard;
 
 /// A TCP sender's state for observers.
 #[derive(Clone, Copy, Debug, Default)]
@@ -48,6 +50,14 @@ pub trait HostNode: Node<Self::Packet> {
     fn source(&self, flow: FlowId) -> Option<Backlog>;
     /// The arrivals of a UDP flow here.
     fn drain(&self, flow: FlowId) -> Option<&MarkCounts>;
+    /// What is heard here of a UDP flow that is one way of a call.
+    fn heard(&self, _flow: FlowId) -> Option<&Heard> {
+        None
+    }
+    /// What people do over connections that begin here.
+    fn applications(&self) -> &[Application] {
+        &[]
+    }
     /// How many packets are between their flow and a port.
     fn held(&self) -> u64 {
         0

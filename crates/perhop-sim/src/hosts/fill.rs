@@ -9,6 +9,8 @@ use crate::hosts::packet::{ACK, SimPacket, low};
 
 const FIN: u8 = 0x01;
 const SYN: u8 = 0x02;
+/// The last segment of what an application has written (RFC 9293 section 3.9.1.2).
+pub const PSH: u8 = 0x08;
 const ECE: u8 = 0x40;
 const CWR: u8 = 0x80;
 

@@ -14,15 +14,16 @@ use perhop_core::timed::Timed;
 use perhop_core::units::Bytes;
 use perhop_tcp::receiver::Receiver;
 use perhop_tcp::segment::Segment;
-use perhop_tcp::sender::Sender;
+use perhop_tcp::sender::{Sender, SenderStats};
 
 use crate::engine::marks::MarkCounts;
 use crate::engine::observe::{PacketStore, Recorder, TcpEvent, TcpRecord, WindowRecord};
 use crate::engine::seam::{HostNode, SenderReading};
+use crate::hosts::application::Application;
 use crate::hosts::connection::Connection;
-use crate::hosts::datagrams::{Drain, Source};
+use crate::hosts::datagrams::{Drain, Heard, Source};
 use crate::hosts::deadlines::Deadlines;
-use crate::hosts::fill::{fill_ack, fill_segment};
+use crate::hosts::fill::{PSH, fill_ack, fill_segment};
 use crate::hosts::packet::SimPacket;
 use crate::hosts::processing::Processing;
 use perhop_core::outgoing::Outgoing;
@@ -36,6 +37,8 @@ pub struct SendingEnd {
     pub sender: Sender,
     /// Packets handed to the port and not yet fully transmitted; counted under backpressure only.
     pub in_port: u32,
+    /// Which of the host's applications says what it sends.
+    pub application: Option<u32>,
 }
 
 /// The receiving end.
@@ -86,6 +89,8 @@ pub struct Ends {
     pub sources: Vec<Source>,
     /// Receiving ends of UDP.
     pub drains: Vec<Drain>,
+    /// Applications, whose connections are among the senders.
+    pub applications: Vec<Application>,
 }
 
 /// A connection's end at this host.
@@ -104,6 +109,8 @@ pub struct Host {
     pub ports: InlineList<Outgoing<SimPacket>>,
     ends: InlineList<End>,
     slots: RangeTable,
+    applications: Vec<Application>,
+    /// Of the ends, and behind them of the applications.
     deadlines: Deadlines,
     /// Flows whose segments a port dropped during the current call.
     lost: Vec<FlowId>,
@@ -124,20 +131,29 @@ impl Host {
         processing: Option<Box<Processing>>,
         log: bool,
     ) -> Self {
-        let Ends { senders, receivers, sources, drains } = ends;
+        let Ends { senders, receivers, sources, drains, mut applications } = ends;
         let tcp = senders.into_iter().map(End::Sending).chain(receivers.into_iter().map(End::Receiving));
         let sources = sources.into_iter().map(|end| End::Source(Box::new(end)));
         let udp = sources.chain(drains.into_iter().map(|end| End::Drain(Box::new(end))));
         let ends: Vec<End> = tcp.chain(udp).collect();
         let pairs: Vec<(u32, u32)> =
             (0u32..).zip(&ends).map(|(slot, end)| (end.connection().flow.0, slot)).collect();
-        let mut deadlines = Deadlines::new(ends.len());
+        let mut deadlines = Deadlines::new(ends.len() + applications.len());
         for (slot, end) in (0u32..).zip(&ends) {
             match end {
-                End::Sending(end) => deadlines.set(slot, end.sender.next_timeout()),
+                End::Sending(end) => {
+                    deadlines.set(slot, end.sender.next_timeout());
+                    if let Some(index) = end.application {
+                        applications[index as usize].add_line(slot);
+                    }
+                }
                 End::Source(source) => deadlines.set(slot, source.next_timeout()),
                 End::Receiving(_) | End::Drain(_) => {}
             }
+        }
+        let first = pairs.len();
+        for (slot, application) in applications.iter().enumerate() {
+            deadlines.set(index(first + slot), application.next_timeout());
         }
         Self {
             site,
@@ -146,6 +162,7 @@ impl Host {
             ports: ports.into(),
             ends: ends.into(),
             slots: RangeTable::new(&pairs),
+            applications,
             deadlines,
             lost: Vec::new(),
             log: log.then(Vec::new),
@@ -179,6 +196,9 @@ impl Host {
             let Some(segment) = end.sender.poll_transmit(now) else { break };
             let mut pkt = io.fresh();
             fill_segment(&mut pkt, &end.connection, &segment);
+            if end.application.is_some() {
+                push(&mut pkt, segment.end == end.sender.written() && segment.end > segment.seq);
+            }
             if let Some(log) = &mut self.log {
                 log.push(end.record(now, TcpEvent::Send, end.sender.packet_number(&segment)));
             }
@@ -201,6 +221,32 @@ impl Host {
         }
         self.deadlines.set(slot, end.sender.next_timeout());
         self.write_off();
+    }
+
+    /// Gives the connections of an application what they are to send now.
+    #[cold]
+    fn write(&mut self, now: Instant, application: u32, io: &mut dyn PacketStore<SimPacket>) {
+        while let Some((slot, bytes)) = self.applications[application as usize].poll_write() {
+            if let End::Sending(end) = &mut self.ends[slot as usize] {
+                end.sender.write(bytes);
+            }
+            self.hand_over(now, slot, io);
+        }
+        let next = self.applications[application as usize].next_timeout();
+        self.deadlines.set(index(self.ends.len()) + application, next);
+    }
+
+    /// Lets an application know what of one of its connections is acknowledged.
+    #[cold]
+    fn tell(
+        &mut self,
+        now: Instant,
+        application: u32,
+        (slot, una): (u32, u64),
+        io: &mut dyn PacketStore<SimPacket>,
+    ) {
+        self.applications[application as usize].on_acknowledged(now, slot, una);
+        self.write(now, application, io);
     }
 
     /// Hands the port the acknowledgment that is due, in `used` if there is a packet to use again.
@@ -338,6 +384,18 @@ impl Sink<SimPacket> for Lost<'_> {
     }
 }
 
+/// An index as slots count; a host has fewer than 2^32 of anything.
+fn index(i: usize) -> u32 {
+    u32::try_from(i).unwrap_or(u32::MAX)
+}
+
+/// Says in a segment whether it is the last of what was written.
+fn push(pkt: &mut SimPacket, last: bool) {
+    if let Some(tcp) = pkt.get_mut().meta.tcp.as_mut().filter(|_| last) {
+        tcp.flags |= PSH;
+    }
+}
+
 /// Removes `flow` from `flows`; returns how often it was there.
 fn count_out(flows: &mut Vec<FlowId>, flow: FlowId) -> u32 {
     let before = flows.len();
@@ -391,10 +449,11 @@ impl HostNode for Host {
     }
 
     fn sender(&self, flow: FlowId) -> Option<SenderReading> {
-        let sender = &self.sending(flow)?.sender;
+        let SendingEnd { sender, application, .. } = self.sending(flow)?;
         let rtt = sender.rtt();
+        let completed = sender.stats().completed.filter(|_| application.is_none());
         Some(SenderReading {
-            stats: *sender.stats(),
+            stats: SenderStats { completed, ..*sender.stats() },
             cwnd: sender.cwnd(),
             srtt: rtt.srtt(),
             rtt: rtt.extremes(),
@@ -413,6 +472,14 @@ impl HostNode for Host {
 
     fn drain(&self, flow: FlowId) -> Option<&MarkCounts> {
         if let End::Drain(end) = self.end_of(flow)? { Some(&end.arrived) } else { None }
+    }
+
+    fn heard(&self, flow: FlowId) -> Option<&Heard> {
+        if let End::Drain(end) = self.end_of(flow)? { end.heard.as_deref() } else { None }
+    }
+
+    fn applications(&self) -> &[Application] {
+        &self.applications
     }
 
     fn held(&self) -> u64 {
@@ -461,6 +528,12 @@ impl Node<SimPacket> for Host {
                 }
                 io.consumed(pkt);
                 self.hand_over(now, slot, io);
+                if let End::Sending(SendingEnd { application: Some(index), sender, .. }) =
+                    &self.ends[slot as usize]
+                {
+                    let (index, una) = (*index, sender.una());
+                    self.tell(now, index, (slot, una), io);
+                }
             }
             End::Receiving(end) => {
                 let contents = pkt.get();
@@ -469,10 +542,14 @@ impl Node<SimPacket> for Host {
                     marking.covered.on_data(contents.meta.dscp);
                 }
                 end.receiver.on_segment(now, &contents.segment, contents.meta.ecn == Ecn::Ce);
+                if contents.meta.tcp.is_some_and(|tcp| tcp.flags & PSH != 0) {
+                    // the request for what comes next carries it
+                    end.receiver.hurry();
+                }
                 self.acknowledge(now, slot, Some(pkt), io);
             }
             End::Drain(end) => {
-                end.receive(&pkt);
+                end.receive(now, &pkt);
                 io.consumed(pkt);
             }
             End::Source(_) => io.dropped(now, self.site, pkt, DropReason::Unclassified),
@@ -517,6 +594,11 @@ impl Node<SimPacket> for Host {
             self.serve_packets(now, io);
         }
         while let Some(slot) = self.deadlines.pop_due(now) {
+            if let Some(application) = slot.checked_sub(index(self.ends.len())) {
+                self.applications[application as usize].on_timeout(now);
+                self.write(now, application, io);
+                continue;
+            }
             match &mut self.ends[slot as usize] {
                 End::Sending(end) => {
                     let before = end.sender.expiries();

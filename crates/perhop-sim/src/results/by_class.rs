@@ -17,8 +17,29 @@ pub struct Contracts {
     pub names: Vec<String>,
     /// Of each flow, its class.
     pub class_of: Vec<usize>,
-    /// Of each flow, whether it is a transfer that ends.
-    ends: Vec<bool>,
+    /// Of each flow, how much it has to send.
+    extents: Vec<Extent>,
+}
+
+/// How much a flow has to send.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Extent {
+    /// No end of data.
+    Endless,
+    /// A transfer.
+    Transfer,
+    /// As an application says.
+    Application,
+}
+
+impl Extent {
+    const fn of(flow: &model::Flow) -> Self {
+        match (flow.application, flow.tcp.params.size) {
+            (Some(_), _) => Self::Application,
+            (None, Some(_)) => Self::Transfer,
+            (None, None) => Self::Endless,
+        }
+    }
 }
 
 /// A class of flows: its row, of the measured time; but transfers are of the whole run.
@@ -53,17 +74,17 @@ pub struct ClassResult {
 impl Contracts {
     /// Those of `scenario`.
     pub fn new(scenario: &model::Scenario) -> Self {
-        let tcp = scenario.flows.iter().map(|flow| (&flow.class, flow.tcp.params.size.is_some()));
-        let flows = tcp.chain(scenario.udp.iter().map(|flow| (&flow.class, false)));
-        let mut contracts = Self { names: Vec::new(), class_of: Vec::new(), ends: Vec::new() };
-        for (id, (name, ends)) in (0..).map(FlowId).zip(flows) {
+        let tcp = scenario.flows.iter().map(|flow| (&flow.class, Extent::of(flow)));
+        let flows = tcp.chain(scenario.udp.iter().map(|flow| (&flow.class, Extent::Endless)));
+        let mut contracts = Self { names: Vec::new(), class_of: Vec::new(), extents: Vec::new() };
+        for (id, (name, extent)) in (0..).map(FlowId).zip(flows) {
             let class = scenario.flow_table.get(id).map_or_else(TrafficClass::default, |known| known.class);
             let class = usize::from(class.0);
             let classes = contracts.names.len().max(class + 1);
             contracts.names.resize(classes, String::new());
             contracts.names[class].clone_from(name);
             contracts.class_of.push(class);
-            contracts.ends.push(ends);
+            contracts.extents.push(extent);
         }
         contracts
     }
@@ -97,9 +118,10 @@ impl Contracts {
                 None => row.add_tcp(&flows[i], to.arrived(i) - from.arrived(i)),
                 Some(k) => row.add_udp(&udp[k]),
             }
-            match flows.get(i).filter(|_| self.ends[i]) {
-                Some(transfer) => row.add_transfer(transfer, to.reading.at),
-                None => shares[self.class_of[i]].push(goodput),
+            match self.extents[i] {
+                Extent::Transfer => row.add_transfer(&flows[i], to.reading.at),
+                Extent::Endless => shares[self.class_of[i]].push(goodput),
+                Extent::Application => {}
             }
         }
         for (row, shares) in rows.iter_mut().zip(&shares) {

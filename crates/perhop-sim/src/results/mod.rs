@@ -1,12 +1,13 @@
 //! The results of a finished run, as plain tables.
 
 pub mod by_class;
+pub mod e_model;
 pub mod sample;
 pub mod tables;
 pub mod totals;
 
 use perhop_core::conditioner::ConditionerStats;
-use perhop_core::packet::Dscp;
+use perhop_core::packet::{Dscp, FlowId};
 use perhop_core::port::{Class, ClassStats, DropStats};
 use perhop_core::queue::Backlog;
 use perhop_core::time::{Instant, Span};
@@ -18,8 +19,10 @@ use crate::engine::link::{Link, LinkStats};
 use crate::engine::observe::Trace;
 use crate::engine::seam::HostNode;
 use crate::engine::{AnyNode, Engine};
+use crate::hosts::application::{Application, Load};
+use crate::hosts::datagrams::Heard;
 use crate::results::by_class::ClassResult;
-use crate::results::sample::{Series, conditioners, used_between};
+use crate::results::sample::{Ends, Series, conditioners, used_between};
 use crate::results::totals::{QueueTotals, Totals, UdpTotals};
 use perhop_core::router::IngressConditioner;
 
@@ -119,6 +122,30 @@ pub struct ConditionerResult {
     pub held: Backlog,
 }
 
+/// An application's row, of the loads that were asked for in the measured time.
+#[derive(Clone, Debug)]
+pub struct ApplicationResult {
+    /// Which of the scenario's it is.
+    pub number: usize,
+    /// The loads, the first first.
+    pub loads: Vec<Load>,
+    /// How long those took that are whole, the shortest first.
+    pub took: Vec<Span>,
+    /// Of video: how long the first chunk of the run took, how long it stood still, and how often.
+    pub played: Option<Played>,
+}
+
+/// How video was played.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Played {
+    /// From the start to the first chunk.
+    pub startup: Option<Span>,
+    /// How long it stood still in the measured time, after it had begun.
+    pub stood: Span,
+    /// How often.
+    pub stalls: u64,
+}
+
 /// Totals of the run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
@@ -139,6 +166,10 @@ pub struct Results {
     pub udp: Vec<UdpResult>,
     /// By class of flows, in the order in which flows first name them.
     pub classes: Vec<ClassResult>,
+    /// In the scenario's order.
+    pub applications: Vec<ApplicationResult>,
+    /// What is heard of calls: the UDP flow, and what came of it; in the scenario's order.
+    pub heard: Vec<(usize, Heard)>,
     /// By flow, then by mark.
     pub marks: Vec<MarkResult>,
     /// By node, then in the scenario's order.
@@ -209,6 +240,44 @@ pub fn udp_results(delays: &Delays, starts: &[Instant], from: &Totals, to: &Tota
         }
     };
     from.udp.iter().zip(&to.udp).enumerate().map(row).collect()
+}
+
+/// The applications' rows.
+pub fn application_results<H: HostNode>(
+    engine: &Engine<H>,
+    from: &Totals,
+    to: &Totals,
+) -> Vec<ApplicationResult> {
+    let hosts = engine.nodes.iter().filter_map(|node| match node {
+        AnyNode::Host(host) => Some(host),
+        AnyNode::Router(_) => None,
+    });
+    let row = |application: &Application| {
+        let measured = application.loads().iter().filter(|load| load.asked >= from.reading.at);
+        let loads: Vec<Load> = measured.copied().collect();
+        let mut took: Vec<Span> = loads.iter().filter_map(Load::took).collect();
+        took.sort_unstable();
+        let played = application.player().map(|player| {
+            let (stood, stalls) = player.stood(from.reading.at, to.reading.at);
+            Played { startup: application.loads().first().and_then(Load::took), stood, stalls }
+        });
+        ApplicationResult { number: application.number(), loads, took, played }
+    };
+    let mut rows: Vec<ApplicationResult> = hosts.flat_map(HostNode::applications).map(row).collect();
+    rows.sort_unstable_by_key(|row| row.number);
+    rows
+}
+
+/// What is heard of calls.
+pub fn heard_results<H: HostNode>(engine: &Engine<H>, tcp: usize, udp: &[Ends]) -> Vec<(usize, Heard)> {
+    let heard = |(i, (_, to)): (usize, &Ends)| match &engine.nodes[*to] {
+        AnyNode::Host(host) => {
+            let flow = FlowId(u32::try_from(tcp + i).unwrap_or(u32::MAX));
+            host.heard(flow).map(|heard| (i, *heard))
+        }
+        AnyNode::Router(_) => None,
+    };
+    udp.iter().enumerate().filter_map(heard).collect()
 }
 
 /// The arrivals by flow and mark.

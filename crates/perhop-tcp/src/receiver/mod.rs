@@ -231,6 +231,13 @@ impl Receiver {
         }
     }
 
+    /// An acknowledgment that waits is due at once: its application has something to send, which carries it.
+    pub const fn hurry(&mut self) {
+        if matches!(self.due, Due::At(_)) {
+            self.due = Due::Now;
+        }
+    }
+
     /// Whether another acknowledgment is due at once.
     #[must_use]
     pub const fn owes(&self) -> bool {

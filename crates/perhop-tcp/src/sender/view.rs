@@ -41,6 +41,12 @@ impl Sender {
         self.una
     }
 
+    /// One past the last byte that there is to send; `u64::MAX` where data never ends.
+    #[must_use]
+    pub const fn written(&self) -> u64 {
+        self.limit
+    }
+
     /// The congestion window, without the inflation of a recovery.
     #[must_use]
     pub fn cwnd(&self) -> Bytes {

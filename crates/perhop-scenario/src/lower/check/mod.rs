@@ -1,5 +1,6 @@
 //! Values that must be in range or in relation to one another, one element at a time.
 
+mod application;
 pub(crate) mod conditioner;
 mod labels;
 mod port;
@@ -54,7 +55,7 @@ pub(crate) fn check(file: &ScenarioFile, report: &mut Report) {
         report.error(&steps!["flow"], rule, hint);
     }
     for (i, flow) in file.flow.iter().enumerate() {
-        count("flow", i, flow.count, flow.ports, report);
+        count(&steps!["flow", i, "count"], flow.count.unwrap_or(1), flow.ports, report);
         tcp::check(&flow.tcp, &steps!["flow", i, "tcp"], report);
         congestion_control(flow, i, file.run.clock, report);
         ack(&flow.ack, &flow.tcp, i, report);
@@ -67,10 +68,16 @@ pub(crate) fn check(file: &ScenarioFile, report: &mut Report) {
         if let Some(given) = &flow.arrivals {
             arrivals(given, flow, i, report);
         }
+        if let Some(given) = &flow.application {
+            application::of_flow(given, flow, i, file.run.clock, report);
+        }
     }
     for (i, flow) in file.udp.iter().enumerate() {
-        count("udp", i, flow.count, flow.ports, report);
+        count(&steps!["udp", i, "count"], flow.count.unwrap_or(1), flow.ports, report);
         udp(flow, file.run.packet_size, i, report);
+        if let Some(given) = &flow.application {
+            application::of_udp(given, flow, i, file.run.clock, report);
+        }
     }
     if let Some(size) = file.run.packet_size {
         packet(size, &steps!["run", "packet_size"], report);
@@ -87,13 +94,13 @@ fn congestion_control(flow: &Flow, i: usize, clock: Clock, report: &mut Report) 
 }
 
 /// There are as many ports of the sender as connections of a pair.
-fn count(list: &'static str, i: usize, count: Option<u32>, [first, _]: [u16; 2], report: &mut Report) {
+pub(crate) fn count(at: &[Step], count: u32, [first, _]: [u16; 2], report: &mut Report) {
     let room = u32::from(u16::MAX - first) + 1;
-    if let Some(count) = count.filter(|count| *count > room) {
+    if count > room {
         let rule =
             format!("{count} flows of a pair need as many ports, and from {first} on there are {room}");
         let hint = Some("begin lower, as in `ports = [1024, 5001]`, or write a second table".to_owned());
-        report.error(&steps![list, i, "count"], rule, hint);
+        report.error(at, rule, hint);
     }
 }
 
@@ -122,24 +129,28 @@ fn arrivals(arrivals: &Arrivals, flow: &Flow, i: usize, report: &mut Report) {
         let hint = Some("leave `count` out, or take a shorter `mean_interval`".to_owned());
         report.error(&at("count"), "`arrivals` says how many transfers there are", hint);
     }
-    let sizes = in_arrivals("size");
+    sizes(&arrivals.size, "a transfer", &in_arrivals("size"), report);
+}
+
+/// The sizes at `at` are those of something, and in order.
+pub(crate) fn sizes(sizes: &SizeDistribution, of: &str, at: &[Step], report: &mut Report) {
     let zero = |size: Size| size.0.0 == 0;
-    match arrivals.size {
-        SizeDistribution::Fixed { size } if zero(size) => {
-            report.error(&[&sizes[..], &steps!["size"]].concat(), "a transfer has at least one byte", None);
-        }
-        SizeDistribution::Exponential { mean } if zero(mean) => {
-            report.error(&[&sizes[..], &steps!["mean"]].concat(), "a transfer has at least one byte", None);
-        }
-        SizeDistribution::Pareto { min, .. } if zero(min) => {
-            report.error(&[&sizes[..], &steps!["min"]].concat(), "a transfer has at least one byte", None);
-        }
+    let empty = match *sizes {
+        SizeDistribution::Fixed { size } if zero(size) => "size",
+        SizeDistribution::Exponential { mean } if zero(mean) => "mean",
+        SizeDistribution::Pareto { min, .. } if zero(min) => "min",
+        SizeDistribution::Lognormal { median, .. } if zero(median) => "median",
+        SizeDistribution::Weibull { scale, .. } if zero(scale) => "scale",
         SizeDistribution::Pareto { min, max, .. } => {
             let (low, high) = (("min", min.to_string()), ("max", max.to_string()));
-            report.relation(&sizes, low, "must be below", high, min.0 < max.0);
+            return report.relation(at, low, "must be below", high, min.0 < max.0);
         }
-        SizeDistribution::Fixed { .. } | SizeDistribution::Exponential { .. } => {}
-    }
+        SizeDistribution::Fixed { .. }
+        | SizeDistribution::Exponential { .. }
+        | SizeDistribution::Lognormal { .. }
+        | SizeDistribution::Weibull { .. } => return,
+    };
+    report.error(&[at, &steps![empty]].concat(), format!("{of} has at least one byte"), None);
 }
 
 /// Either a mean distance or a load says how often transfers begin.
@@ -185,12 +196,16 @@ fn udp(flow: &Udp, packet_size: Option<Size>, i: usize, report: &mut Report) {
         }
         return;
     }
-    let Some(rate) = flow.rate else {
+    let default = flow.application.is_some().then(defaults::call_rate);
+    let Some(rate) = flow.rate.or(default) else {
         let hint = "add `rate = \"100kbit/s\"`: rate on the wire; with `on-off` while it sends.";
         report.error(&steps!["udp", i, "rate"], "`rate` is missing", Some(hint.to_owned()));
         return;
     };
-    let size = flow.packet_size.or(packet_size).unwrap_or_else(defaults::udp_packet);
+    let size = match flow.application {
+        Some(_) => flow.packet_size.unwrap_or_else(defaults::call_packet),
+        None => flow.packet_size.or(packet_size).unwrap_or_else(defaults::udp_packet),
+    };
     if size.0.0 > 0 && u128::from(size.0.bits()) * 1_000_000_000 < u128::from(rate.0.bits_per_sec()) {
         let rule = format!("at {rate} a packet of {size} takes less than a nanosecond");
         let hint = "time is in whole nanoseconds: lower the rate or send longer packets".to_owned();

@@ -45,7 +45,7 @@ pub static CLASSES: Table = Table {
             "payload of TCP delivered in order, and all that arrived of UDP";
         "throughput_bit_s", "bit/s", 3, Real(class.throughput_bit_s), "`arrived_bytes` as a rate";
         "fairness", "1", 3, Real(class.fairness.unwrap_or(f64::NAN)),
-            "Jain's index of the goodputs of its flows without a `size`: 1 if all are equal, 1/n if one of n has all; \
+            "Jain's index of the goodputs of its flows without a `size` or an application: 1 if all are equal, 1/n if one of n has all; \
              null for fewer than two";
         "dropped_packets", "packets", 3, Count(class.drops.dropped()),
             "dropped between sender and receiver, wherever that was";

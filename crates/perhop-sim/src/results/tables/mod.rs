@@ -2,6 +2,7 @@
 //!
 //! Whoever writes or shows tables reads them from here: the Python package, a program in Rust, `docs/results.md`.
 
+mod applications;
 mod classes;
 mod flows;
 mod labels;
@@ -30,6 +31,10 @@ pub const TABLES: [&Table; 8] = [
     &ports::CONDITIONERS,
     &classes::CLASSES,
 ];
+
+/// The tables of what few scenarios have, each only where it has rows. Their hashes follow those of [`TABLES`].
+pub const OPTIONAL: [&Table; 4] =
+    [&applications::APPLICATIONS, &applications::LOADS, &applications::VIDEOS, &applications::CALLS];
 
 /// The tables of what was recorded, each only where it was asked for.
 pub const TRACES: [&Table; 4] = [&trace::PACKETS, &trace::QUEUE, &trace::CWND, &trace::TCP];
