@@ -33,9 +33,11 @@ ORDINARY = {
     "initial",
     "kind",
     "name",
+    "number",
     "other",
     "out",
     "packet",
+    "ratio",
     "sent",
 } | {
     *("start", "time", "to", "value"),
