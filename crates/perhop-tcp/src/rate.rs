@@ -21,7 +21,7 @@ pub enum Repair {
     Timeout,
 }
 
-/// What an acknowledgment says about the path.
+/// The state of the path by an acknowledgment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RateSample {
     /// Bytes delivered since the latest of the arrived segments left, and the time that took: the longer of that between the

@@ -83,7 +83,7 @@ pub struct TcpParams {
     pub abe: bool,
     /// Whether segments leave at the rate of a window each round trip instead of in bursts; BBR's always leave at its own rate.
     pub pacing: bool,
-    /// What a congestion control draws its random numbers from.
+    /// The seed of the random numbers of a congestion control.
     pub seed: u64,
     /// Whether cwnd falls to the initial window after an idle time-out (RFC 5681 section 4.1).
     pub idle_restart: bool,

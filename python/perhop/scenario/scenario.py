@@ -202,7 +202,7 @@ class ConditionerView(msgspec.Struct, frozen=True, rename={"source": "from"}):
 
 
 class ApplicationView(msgspec.Struct, frozen=True):
-    """What somebody does over flows; of a load its mean, and of the time from one to the next."""
+    """An application over flows; of a load its mean, and of the time from one to the next."""
 
     name: str
     kind: str

@@ -40,9 +40,9 @@ pub(crate) struct Made {
     pub udp_from_file: Vec<usize>,
     /// UDP flows.
     pub udp: Vec<model::Udp>,
-    /// What people do over TCP flows.
+    /// Applications over TCP flows.
     pub applications: Vec<model::Application>,
-    /// What they do over UDP flows.
+    /// Applications over UDP flows.
     pub calls: Vec<model::Call>,
     /// All of them as classifiers know them.
     pub flow_table: FlowTable,
@@ -80,7 +80,7 @@ pub(crate) fn make(
     made
 }
 
-/// What `application` means over TCP.
+/// The meaning of `application` over TCP.
 fn model_application(application: &Application) -> Option<model::ApplicationKind> {
     match application {
         Application::Requests { size, think } => {

@@ -7,12 +7,12 @@ use perhop_core::time::Span;
 use perhop_core::units::BitRate;
 use perhop_core::variate::Variate;
 
-/// What somebody does over flows between two hosts.
+/// An application over flows between two hosts.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Application {
     /// `web[3]`, or the plain name where it is one alone.
     pub name: String,
-    /// What it does.
+    /// Its kind, with what it needs.
     pub kind: ApplicationKind,
     /// Its TCP flows.
     pub flows: Range<usize>,
@@ -56,7 +56,7 @@ pub struct Video {
     pub cushion: Span,
 }
 
-/// What an application does.
+/// The kind of an application.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ApplicationKind {
     /// Replies over one connection, one after the other.

@@ -46,9 +46,9 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     /// UDP flows, in file order, pairs expanded. Their `FlowId`s follow those of the TCP flows.
     pub udp: Vec<Udp>,
-    /// What people do over TCP flows, in file order.
+    /// Applications over TCP flows, in file order.
     pub applications: Vec<Application>,
-    /// What they do over UDP flows, in file order.
+    /// Applications over UDP flows, in file order.
     pub calls: Vec<Call>,
     /// Addresses, ports and classes of all flows, by `FlowId`.
     pub flow_table: Arc<FlowTable>,

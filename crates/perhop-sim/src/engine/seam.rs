@@ -50,11 +50,11 @@ pub trait HostNode: Node<Self::Packet> {
     fn source(&self, flow: FlowId) -> Option<Backlog>;
     /// The arrivals of a UDP flow here.
     fn drain(&self, flow: FlowId) -> Option<&MarkCounts>;
-    /// What is heard here of a UDP flow that is one way of a call.
+    /// The part heard here of a UDP flow that is one way of a call.
     fn heard(&self, _flow: FlowId) -> Option<&Heard> {
         None
     }
-    /// What people do over connections that begin here.
+    /// Applications over connections that begin here.
     fn applications(&self) -> &[Application] {
         &[]
     }

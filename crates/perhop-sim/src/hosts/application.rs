@@ -1,4 +1,4 @@
-//! What somebody does over TCP connections: asks for a load of data, waits until all of it is there, thinks, and asks again.
+//! An application over TCP connections: it asks for a load of data, waits until all of it is there, thinks, and asks again.
 //!
 //! Source: the users of request and response that RFC 5681 section 4.1 and RFC 9293 section 3.7 speak of; decision 0117.
 //! Different: data goes one way here, so the request is no packet. It takes the way of the acknowledgment instead: a load
@@ -17,7 +17,7 @@ use perhop_scenario::model::ApplicationKind;
 
 use crate::hosts::player::Player;
 
-/// What was asked for at once.
+/// The data asked for at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
     /// When it was asked for.
@@ -62,7 +62,7 @@ pub struct Application {
     /// When the next load is asked for; `None` while there is one.
     next: Option<Instant>,
     loads: Vec<Load>,
-    /// What plays the loads, of video.
+    /// The player of the loads, of video.
     player: Option<Box<Player>>,
 }
 
@@ -103,7 +103,7 @@ impl Application {
         &self.loads
     }
 
-    /// What plays its loads, of video.
+    /// The player of its loads, of video.
     #[must_use]
     pub fn player(&self) -> Option<&Player> {
         self.player.as_deref()

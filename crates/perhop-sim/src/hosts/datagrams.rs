@@ -174,7 +174,7 @@ pub struct Drain {
     pub connection: Connection,
     /// The arrivals.
     pub arrived: MarkCounts,
-    /// What is heard of a call.
+    /// The packets heard of a call.
     pub heard: Option<Box<Heard>>,
 }
 

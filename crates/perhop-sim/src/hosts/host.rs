@@ -389,7 +389,7 @@ fn index(i: usize) -> u32 {
     u32::try_from(i).unwrap_or(u32::MAX)
 }
 
-/// Says in a segment whether it is the last of what was written.
+/// Notes in a segment whether it is the last of what was written.
 fn push(pkt: &mut SimPacket, last: bool) {
     if let Some(tcp) = pkt.get_mut().meta.tcp.as_mut().filter(|_| last) {
         tcp.flags |= PSH;

@@ -168,7 +168,7 @@ pub struct Results {
     pub classes: Vec<ClassResult>,
     /// In the scenario's order.
     pub applications: Vec<ApplicationResult>,
-    /// What is heard of calls: the UDP flow, and what came of it; in the scenario's order.
+    /// The packets heard of calls: the UDP flow, and what came of it; in the scenario's order.
     pub heard: Vec<(usize, Heard)>,
     /// By flow, then by mark.
     pub marks: Vec<MarkResult>,
@@ -268,7 +268,7 @@ pub fn application_results<H: HostNode>(
     rows
 }
 
-/// What is heard of calls.
+/// The packets heard of calls.
 pub fn heard_results<H: HostNode>(engine: &Engine<H>, tcp: usize, udp: &[Ends]) -> Vec<(usize, Heard)> {
     let heard = |(i, (_, to)): (usize, &Ends)| match &engine.nodes[*to] {
         AnyNode::Host(host) => {

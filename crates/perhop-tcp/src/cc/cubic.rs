@@ -76,7 +76,7 @@ pub struct Cubic {
     mss: f64,
     initial_window: f64,
     grow_beyond_window: bool,
-    /// What a mark leaves of the window.
+    /// The part of the window that a mark leaves.
     beta_ecn: f64,
     slow_start: SlowStart,
     state: State,

@@ -53,7 +53,7 @@ pub struct CubicLinux {
     mss: u64,
     initial_window: u64,
     grow_beyond_window: bool,
-    /// What a mark leaves of 1024 segments.
+    /// The rest of 1024 segments after a mark.
     beta_ecn: u64,
     slow_start: SlowStart,
     cwnd: u64,

@@ -167,7 +167,7 @@ impl Rack {
         Some(RateSample { repair, ..sample })
     }
 
-    /// What leaves from now on is bounded by the application.
+    /// Segments from now on are bounded by the application.
     pub fn limit_rate(&mut self, flight: &Flight) {
         let pipe = self.pipe(flight);
         if let Some(rate) = &mut self.rate {

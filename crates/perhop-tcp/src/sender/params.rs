@@ -23,7 +23,7 @@ pub(super) struct Rules {
     pub(super) marks_like_losses: bool,
     /// The receiver counts marks (AccECN).
     pub(super) counted_marks: bool,
-    /// What was marked lets nothing grow, and the rest of the same acknowledgment does.
+    /// Growth goes by the part of an acknowledgment that was not marked, also where some of it was.
     pub(super) grows_by_unmarked: bool,
     /// Hundredths of a window that leave in a round trip after slow start, where segments are paced by it.
     pub(super) pacing_percent: u64,

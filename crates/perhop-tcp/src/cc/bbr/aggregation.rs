@@ -13,7 +13,7 @@ const MOST: Span = Span::from_millis(100);
 /// Bytes after which an epoch begins anew: about a million segments in the kernel.
 const EPOCH: u64 = 1 << 30;
 
-/// What is acknowledged beyond the bandwidth.
+/// Acknowledged bytes that the bandwidth does not explain.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Aggregation {
     /// The greatest in the last two windows, which of them is the present one, and its round trips.

@@ -65,7 +65,7 @@ const MOST_OF_BURST: u64 = 127;
 /// The round trip at which pacing begins where none is known.
 const UNKNOWN_RTT: Span = Span::from_millis(1);
 
-/// What BBR is about.
+/// The state of the search for bandwidth and round trip.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mode {
     /// Looking for the bandwidth.
@@ -128,7 +128,7 @@ pub struct Bbr {
     delivered_at: Instant,
 }
 
-/// What leaves in `span` at `rate` bytes per second.
+/// Bytes that leave in `span` at `rate` bytes per second.
 fn bytes_in(rate: u64, span: Span) -> u64 {
     let bytes = u128::from(rate) * u128::from(span.as_nanos()) / 1_000_000_000;
     u64::try_from(bytes).unwrap_or(u64::MAX)
