@@ -397,6 +397,7 @@ def test_doctor(cli: Cli) -> None:
             "TCP cubic",
             "TCP dctcp",
             "TCP bbr",
+            "TCP bbr3",
             "TCP senders",
         ),
         *("SCHED_FIFO", "BPF", "steady processor"),

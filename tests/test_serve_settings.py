@@ -60,7 +60,7 @@ def test_the_form_has_what_the_schema_has() -> None:
     tcp, run = (schema()["$defs"][name]["properties"] for name in ("Tcp", "Run"))
     assert {f"flow.up.tcp.{name}" for name in tcp} <= set(paths)
     assert {f"run.{name}" for name in run} <= set(paths)
-    assert paths["flow.up.tcp.cc"].choices == ("reno", "cubic", "dctcp", "prague", "bbr")
+    assert paths["flow.up.tcp.cc"].choices == ("reno", "cubic", "dctcp", "prague", "bbr", "bbr3")
     assert paths["run.duration"].about == run["duration"]["description"]
     assert paths["run.packet_size"].hint == "such as 1460B"
 

@@ -148,17 +148,19 @@ pub fn congestion(flow: &Flow) -> &str {
         (None, Growth::Dctcp) => "dctcp",
         (None, Growth::Prague) => "prague",
         (None, Growth::Bbr) => "bbr",
+        (None, Growth::Bbr3) => "bbr3",
     }
 }
 
-/// Whether the kernel has what flows name by `kernel:`, `prague` and `bbr`: `known` are those that it has. One of a module is loaded by nobody here, for
+/// Whether the kernel has what flows name by `kernel:`, `prague`, `bbr` and `bbr3`: `known` are those that it has. One of a module is loaded by nobody here, for
 /// whoever may run this program may not load modules by it.
 ///
 /// # Errors
 /// A name that it does not have, in words.
 pub fn find_controls(scenario: &Scenario, known: &[String]) -> Result<(), String> {
     for flow in &scenario.flows {
-        if (flow.kernel.is_some() || matches!(flow.tcp.params.cc, Growth::Bbr | Growth::Prague))
+        if (flow.kernel.is_some()
+            || matches!(flow.tcp.params.cc, Growth::Bbr | Growth::Bbr3 | Growth::Prague))
             && let name = congestion(flow)
             && !known.iter().any(|one| one == name)
         {
@@ -339,7 +341,7 @@ impl Plan<'_> {
     }
 
     fn differences_of(&mut self, flow: &Flow) {
-        let grows = flow.kernel.is_none() && flow.tcp.params.cc != Growth::Bbr;
+        let grows = flow.kernel.is_none() && !flow.tcp.params.cc.is_bbr();
         let growth = grows.then(|| growth(flow)).into_iter().flatten();
         let differences = connection(flow).into_iter().chain(growth).chain(timers(flow));
         for (_, how) in differences.filter(|(differs, _)| *differs) {
@@ -496,6 +498,11 @@ duration = "1s"
         assert_eq!(with(r#"cc = "cubic""#), Ok(()));
         assert_eq!(with(r#"cc = "bbr""#), Ok(()));
         assert!(find_controls(&scenario(r#"cc = "bbr""#, r#"cc = "reno""#, ""), &known[1..]).is_err());
+        let why = with(r#"cc = "bbr3""#).expect_err("no kernel has it as it comes");
+        assert!(
+            why.starts_with("flow.g.tcp.cc: this kernel has no congestion control `bbr3`: it has"),
+            "{why}"
+        );
         let why = with(r#"cc = "kernel:cubic""#).expect_err("it is not there");
         assert!(
             why.starts_with(

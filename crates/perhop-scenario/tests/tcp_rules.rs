@@ -89,7 +89,7 @@ fn time_outs_are_ordered_in_every_profile() {
 fn words_are_known() {
     assert_snapshot!(tcp(r#"recovery = "new-reno", cc = "cubik", guard = "carefull", counting = "packets""#), @r#"
     48:20 flow.up.tcp.recovery: `new-reno` is not one of "tahoe", "reno", "newreno", "sack", "sack-1996" (did you mean `newreno`?)
-    48:37 flow.up.tcp.cc: `cubik` is not one of "reno", "cubic", "dctcp", "prague", "bbr", nor like "kernel:bbr" (did you mean `cubic`?)
+    48:37 flow.up.tcp.cc: `cubik` is not one of "reno", "cubic", "dctcp", "prague", "bbr", "bbr3", nor like "kernel:bbr" (did you mean `cubic`?)
     48:54 flow.up.tcp.guard: `carefull` is not one of "off", "less-careful", "careful" (did you mean `careful`?)
     48:77 flow.up.tcp.counting: `packets` is not one of "acks", "bytes" (`acks`: ACKs; `bytes`: bytes acknowledged)
     "#);
@@ -101,6 +101,8 @@ fn cc(name: &str) -> String {
     tcp(&format!(r#"cc = "{name}""#))
 }
 
+//= test draft-ietf-ccwg-bbr-3.7-congestion
+//= test draft-ietf-ccwg-bbr-4.1.3.5-no-sack
 #[test]
 fn a_kernels_congestion_control_has_a_name_that_kernels_have() {
     for name in ["bbr", "dctcp-reno", "bpf_cubic", "x", "fifteen-letters"] {
@@ -114,9 +116,13 @@ fn a_kernels_congestion_control_has_a_name_that_kernels_have() {
     assert_snapshot!(cc("kernel:b\\u0000r"), @r#"48:14 flow.up.tcp.cc: `\0` is in no name of a kernel's: they have small letters, digits, `_` and `-` (as in `kernel:bbr`; `perhop doctor` lists what this machine has)"#);
     assert_snapshot!(cc("kernel:ü"), @"48:14 flow.up.tcp.cc: `ü` is in no name of a kernel's: they have small letters, digits, `_` and `-` (as in `kernel:bbr`; `perhop doctor` lists what this machine has)");
     assert_snapshot!(cc("bbr"), @r#"48:14 flow.up.tcp.cc: cc (bbr) needs the time of each segment, not rack (false, the default) (write `rack = true`, or `profile = "linux"`, which has it)"#);
-    assert_snapshot!(cc("vegas"), @r#"48:14 flow.up.tcp.cc: `vegas` is not one of "reno", "cubic", "dctcp", "prague", "bbr", nor like "kernel:bbr" (`kernel:vegas`: the congestion control that the kernel has under this name, on real packets alone (`perhop emulate`))"#);
-    assert_snapshot!(cc("BBR"), @r#"48:14 flow.up.tcp.cc: `BBR` is not one of "reno", "cubic", "dctcp", "prague", "bbr", nor like "kernel:bbr" (did you mean `bbr`?)"#);
-    assert_snapshot!(tcp("cc = 5"), @r#"48:14 flow.up.tcp.cc: must be a string, not an integer (write one of "reno", "cubic", "dctcp", "prague", "bbr")"#);
+    assert_snapshot!(cc("bbr3"), @r#"48:14 flow.up.tcp.cc: cc (bbr3) needs the time of each segment, not rack (false, the default) (write `rack = true`, or `profile = "linux"`, which has it)"#);
+    assert_snapshot!(tcp(r#"cc = "bbr3", rack = true, recovery = "sack", ecn = true"#), @r#"48:14 flow.up.tcp.cc: cc (bbr3) has no response to marks (draft-ietf-ccwg-bbr section 3.7) and does not go with ecn (true) (write `ecn = false`, or `cc = "bbr"`, which leaves marks unanswered as Linux does)"#);
+    assert_snapshot!(tcp(r#"cc = "bbr3", rack = true, recovery = "sack", ecn = "ect1""#), @r#"48:14 flow.up.tcp.cc: cc (bbr3) has no response to marks (draft-ietf-ccwg-bbr section 3.7) and does not go with ecn (ect1) (write `ecn = false`, or `cc = "bbr"`, which leaves marks unanswered as Linux does)"#);
+    assert_eq!(tcp(r#"cc = "bbr3", rack = true, recovery = "sack""#), "no mistake");
+    assert_snapshot!(cc("vegas"), @r#"48:14 flow.up.tcp.cc: `vegas` is not one of "reno", "cubic", "dctcp", "prague", "bbr", "bbr3", nor like "kernel:bbr" (`kernel:vegas`: the congestion control that the kernel has under this name, on real packets alone (`perhop emulate`))"#);
+    assert_snapshot!(cc("BBR"), @r#"48:14 flow.up.tcp.cc: `BBR` is not one of "reno", "cubic", "dctcp", "prague", "bbr", "bbr3", nor like "kernel:bbr" (did you mean `bbr`?)"#);
+    assert_snapshot!(tcp("cc = 5"), @r#"48:14 flow.up.tcp.cc: must be a string, not an integer (write one of "reno", "cubic", "dctcp", "prague", "bbr", "bbr3")"#);
 }
 
 /// Why virtual time refuses [`BASE`] with these changes.

@@ -2,6 +2,7 @@
 
 mod applications;
 mod bbr;
+mod bbr3;
 mod burst_loss;
 mod common;
 mod dctcp;

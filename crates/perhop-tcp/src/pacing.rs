@@ -21,13 +21,14 @@ const RTT_SHIFT: u32 = 9;
 /// Bursts have two segments from this rate on, in bytes per second (`bbr_min_tso_rate`), and else one.
 const TWO_FROM: u64 = 150_000;
 
-//= draft-bbr-00-4.2.2-smallest
 /// Segments of a burst at `rate` bytes per second that takes no longer than 2^-12 s, the draft's 250 us.
 //= draft-prague-02-2.5.2-burst
 fn short_quantum(rate: u64, mss: u64) -> u64 {
     ((rate >> SHORT_SHIFT).min(MOST) / mss).max(1)
 }
 
+//= draft-bbr-00-4.2.2-smallest
+//= draft-ietf-ccwg-bbr-5.6.3-smallest
 /// Segments of a burst at `rate` bytes per second, without what short round trips add (`tcp_tso_autosize`).
 #[must_use]
 pub fn quantum(rate: u64, mss: u64, added: u64) -> u64 {
@@ -58,7 +59,7 @@ impl Pacer {
     #[must_use]
     pub fn of(params: &TcpParams) -> Option<Self> {
         let short = params.cc == Growth::Prague;
-        (params.pacing || short || params.cc == Growth::Bbr).then(|| Self { short, ..Self::default() })
+        (params.pacing || short || params.cc.is_bbr()).then(|| Self { short, ..Self::default() })
     }
 
     //= draft-bbr-00-4.2.1-pacing

@@ -47,8 +47,33 @@ pub struct RateSample {
     pub lost_total: u64,
     /// The repair that goes on.
     pub repair: Repair,
+    //= draft-ietf-ccwg-bbr-2.4-tx-in-flight
+    /// Bytes in the network as the latest of the arrived segments left, that segment included (`RS.tx_in_flight`), and bytes lost
+    /// since then (`RS.lost`); 0 if nothing arrived.
+    pub tx_in_flight: Bytes,
+    /// Bytes lost since that segment left.
+    pub lost_since: Bytes,
+    /// The congestion window has been full since that segment left (`C.is_cwnd_limited`).
+    pub cwnd_limited: bool,
     /// When the pacing lets the next segment leave; in the past if it may leave now.
     pub departs: Instant,
+}
+
+/// A segment that is taken for lost, or a part of one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct LostSegment {
+    /// Its first byte.
+    pub start: u64,
+    /// One past its last.
+    pub end: u64,
+    /// Bytes in the network as it left, itself included (`P.tx_in_flight`).
+    pub tx_in_flight: Bytes,
+    /// Bytes lost since it left, itself included.
+    pub lost_since: Bytes,
+    /// The application had nothing to send when it left.
+    pub app_limited: bool,
+    /// All bytes delivered (`C.delivered`).
+    pub delivered_total: u64,
 }
 
 /// A transmission.
@@ -61,6 +86,9 @@ struct Transmission {
     delivered_time: Instant,
     first_sent: Instant,
     app_limited: bool,
+    /// Bytes in the network with it, and all bytes lost, when it left (`P.tx_in_flight`, `P.lost`).
+    in_flight: u64,
+    lost: u64,
     /// It has been sent before.
     again: bool,
 }
@@ -86,15 +114,33 @@ pub struct RateEstimator {
     /// Bytes lost and in the network before it.
     lost: u64,
     prior_in_flight: u64,
+    /// Bytes delivered when the congestion window was last full.
+    full_at: Option<u64>,
+    /// Segments lost that the congestion control has not heard of.
+    losses: Vec<LostSegment>,
+}
+
+/// The network and the losses as a segment leaves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Leaving {
+    /// It has been sent before.
+    pub again: bool,
+    /// Nothing was outstanding.
+    pub idle: bool,
+    /// Bytes in the network, the segment included.
+    pub in_flight: u64,
+    /// Bytes lost since the start.
+    pub lost: u64,
 }
 
 impl RateEstimator {
-    /// A segment that ends before `end` leaves; `idle` says that nothing was outstanding.
+    /// A segment that ends before `end` leaves.
     //= draft-dre-00-3.2-every
     //= draft-dre-00-3.1.2-state
     //= draft-dre-00-3.2-idle
-    pub fn on_sent(&mut self, now: Instant, end: u64, again: bool, idle: bool) {
-        if idle {
+    //= draft-ietf-ccwg-bbr-4.1.2.2-sent
+    pub fn on_sent(&mut self, now: Instant, end: u64, leaving: Leaving) {
+        if leaving.idle {
             (self.first_sent, self.delivered_time) = (now, now);
         }
         let one = Transmission {
@@ -103,12 +149,44 @@ impl RateEstimator {
             delivered_time: self.delivered_time,
             first_sent: self.first_sent,
             app_limited: self.app_limited > 0,
-            again,
+            in_flight: leaving.in_flight,
+            lost: leaving.lost,
+            again: leaving.again,
         };
         let last = self.sent.back().is_none_or(|last| last.key < one.key);
         let index =
             if last { self.sent.len() } else { self.sent.partition_point(|other| other.key < one.key) };
         self.sent.insert(index, one);
+    }
+
+    //= draft-ietf-ccwg-bbr-2.2-cwnd-limited
+    /// The congestion window is full.
+    pub const fn fill(&mut self) {
+        self.full_at = Some(self.delivered);
+    }
+
+    /// The bytes `start..end` are taken for lost that left at `sent`: `lost` bytes have been so far, these included.
+    pub fn lose(&mut self, sent: Instant, (start, end): (u64, u64), lost: u64) {
+        let Some(one) = self.find(sent, end) else { return };
+        self.losses.push(LostSegment {
+            start,
+            end,
+            tx_in_flight: Bytes(one.in_flight),
+            lost_since: Bytes(lost - one.lost),
+            app_limited: one.app_limited,
+            delivered_total: self.delivered,
+        });
+    }
+
+    /// Takes out what has been lost since the last call, in the order of the marking.
+    pub fn take_losses(&mut self) -> impl Iterator<Item = LostSegment> + '_ {
+        self.losses.drain(..)
+    }
+
+    /// The transmission at `sent` that had the byte before `end`.
+    fn find(&self, sent: Instant, end: u64) -> Option<Transmission> {
+        let index = self.sent.partition_point(|one| one.key < (sent, end));
+        self.sent.get(index).copied().filter(|one| one.key.0 == sent)
     }
 
     /// An acknowledgment has arrived: so much was in the network, and so much had been lost.
@@ -126,9 +204,9 @@ impl RateEstimator {
     pub fn arrived(&mut self, now: Instant, sent: Instant, end: u64, len: u64) {
         self.acked += len;
         self.delivered += len;
-        let index = self.sent.partition_point(|one| one.key < (sent, end));
-        let Some(one) = self.sent.get(index).copied().filter(|one| one.key.0 == sent) else { return };
+        let Some(one) = self.find(sent, end) else { return };
         //= draft-bbr-00-4.1.2.1-retransmitted
+        //= draft-ietf-ccwg-bbr-4.2-ambiguity
         //= draft-bbr-00-4.1.2.1-latest
         if !one.again && self.latest_once.is_none_or(|latest| latest < one.key) {
             self.latest_once = Some(one.key);
@@ -188,6 +266,9 @@ impl RateEstimator {
             delivered_total: self.delivered,
             lost_total: lost,
             repair: Repair::None,
+            tx_in_flight: Bytes(self.latest.map_or(0, |one| one.in_flight)),
+            lost_since: Bytes(self.latest.map_or(0, |one| lost - one.lost)),
+            cwnd_limited: self.latest.zip(self.full_at).is_some_and(|(one, full)| full >= one.delivered),
             departs: now,
         }
     }

@@ -81,7 +81,7 @@ pub struct TcpParams {
     pub ect1: bool,
     /// Whether a mark takes less than a loss: a fifth with Reno, 0.15 with CUBIC (RFC 8511).
     pub abe: bool,
-    /// Whether segments leave at the rate of a window each round trip instead of in bursts; BBR's always leave at its own rate.
+    /// Whether segments leave at the rate of a window each round trip instead of in bursts; those of BBR, of either version, at its own rate.
     pub pacing: bool,
     /// The seed of the random numbers of a congestion control.
     pub seed: u64,
@@ -116,6 +116,16 @@ pub enum Growth {
     Prague,
     /// draft-cardwell-iccrg-bbr-congestion-control-00: version 1, as Linux has it. It needs `rack`, and leaves `prr` out.
     Bbr,
+    /// draft-ietf-ccwg-bbr: version 3. It needs `rack`, and leaves `prr` out.
+    Bbr3,
+}
+
+impl Growth {
+    /// Whether it is BBR, of either version: it asks for rates of delivery, paces by them, and is left alone by PRR.
+    #[must_use]
+    pub const fn is_bbr(self) -> bool {
+        matches!(self, Self::Bbr | Self::Bbr3)
+    }
 }
 
 /// How losses are found and repaired.

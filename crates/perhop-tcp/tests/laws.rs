@@ -3,7 +3,7 @@
 use perhop_core::time::Span;
 use perhop_core::units::Bytes;
 use perhop_tcp::ack::{Adaptive, AdaptiveParams, BufferParams, Delayed, EverySegment, MAX_DELAY};
-use perhop_tcp::cc::{Bbr, Cubic, CubicLinux, Dctcp, Prague, Reno};
+use perhop_tcp::cc::{Bbr, Bbr3, Cubic, CubicLinux, Dctcp, Prague, Reno};
 use perhop_tcp::settings::{
     Counting, CubicForm, Growth, Halving, InitialSsthresh, LossWindow, SlowStartKind, TcpParams,
 };
@@ -102,6 +102,22 @@ congestion_control_laws!(
     mss = Bytes(1)
 );
 congestion_control_laws!(bbr_of_jumbo_frames, |mss| bbr(TcpParams { mss, ..PARAMS }), mss = Bytes(65_000));
+
+fn bbr3(params: TcpParams) -> Box<Bbr3> {
+    Box::new(Bbr3::new(&TcpParams { cc: Growth::Bbr3, ..params }))
+}
+
+congestion_control_laws!(
+    bbr3,
+    |mss| bbr3(TcpParams { mss, initial_window: 10, ..PARAMS }),
+    mss = Bytes(1460)
+);
+congestion_control_laws!(
+    bbr3_of_single_bytes,
+    |mss| bbr3(TcpParams { mss, initial_window: 1, seed: 7, ..PARAMS }),
+    mss = Bytes(1)
+);
+congestion_control_laws!(bbr3_of_jumbo_frames, |mss| bbr3(TcpParams { mss, ..PARAMS }), mss = Bytes(65_000));
 
 congestion_control_laws!(cubic_by_rfc, |mss| cubic(TcpParams { mss, ..PARAMS }), mss = Bytes(1460));
 congestion_control_laws!(

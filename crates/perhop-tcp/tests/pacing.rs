@@ -69,6 +69,7 @@ fn a_segment_asked_for_in_time_leaves_exactly_at_the_rate() {
 }
 
 //= test draft-bbr-00-4.2.2-smallest
+//= test draft-ietf-ccwg-bbr-5.6.3-smallest
 //= test tcp_bbr-bbr_tso_segs_goal-size
 #[test]
 fn short_round_trips_lengthen_a_burst_as_in_linux() {

@@ -1,13 +1,13 @@
 //! Rates of delivery against their definition, looked up in a log of everything that happened.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use perhop_core::time::{Instant, Span};
 use perhop_core::timed::Timed;
 use perhop_core::units::Bytes;
 use perhop_tcp::cc::{AckSample, CongestionControl, CongestionSignal, Load};
-use perhop_tcp::rate::{RateEstimator, RateSample};
+use perhop_tcp::rate::{Leaving, LostSegment, RateEstimator, RateSample};
 use perhop_tcp::segment::Ack;
 use perhop_tcp::sender::Sender;
 use perhop_tcp::settings::{Growth, RecoveryKind, TcpParams};
@@ -26,6 +26,10 @@ enum Op {
     Arrive(u8, bool),
     /// The application has nothing to send.
     Limit,
+    /// So many bytes are taken for lost.
+    Lose(u8),
+    /// The congestion window is full.
+    Fill,
     /// Time passes, in microseconds.
     Wait(u32),
 }
@@ -36,6 +40,8 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
         1 => (0u8..8).prop_map(Op::Again),
         4 => (any::<u8>(), any::<bool>()).prop_map(|(bits, back)| Op::Arrive(bits, back)),
         1 => Just(Op::Limit),
+        1 => any::<u8>().prop_map(Op::Lose),
+        1 => Just(Op::Fill),
         4 => (0u32..50_000).prop_map(Op::Wait),
     ];
     prop::collection::vec(op, 0..150)
@@ -50,6 +56,10 @@ enum Entry {
     Arrived { at: Instant, sendings: Vec<usize> },
     /// The application had nothing to send, with so much in the network.
     Limited { in_flight: u64 },
+    /// So many bytes were taken for lost.
+    Lost { bytes: u64 },
+    /// The congestion window was full.
+    Filled,
 }
 
 #[derive(Default)]
@@ -60,6 +70,33 @@ impl Log {
         let arrived =
             |entry: &Entry| if let Entry::Arrived { sendings, .. } = entry { sendings.len() } else { 0 };
         self.0[..entry].iter().map(arrived).sum::<usize>() as u64 * LEN
+    }
+
+    fn lost_before(&self, entry: usize) -> u64 {
+        let lost = |entry: &Entry| if let Entry::Lost { bytes } = entry { *bytes } else { 0 };
+        self.0[..entry].iter().map(lost).sum()
+    }
+
+    /// Bytes that had left and had not arrived as this sending was made, itself included.
+    fn in_network(&self, sending: usize) -> u64 {
+        let mut there = BTreeSet::new();
+        for entry in &self.0[..=sending] {
+            match entry {
+                Entry::Sent { segment, .. } => drop(there.insert(*segment)),
+                Entry::Arrived { sendings, .. } => {
+                    there.retain(|segment| sendings.iter().all(|&one| self.sending(one).1 != *segment));
+                }
+                _ => {}
+            }
+        }
+        there.len() as u64 * LEN
+    }
+
+    /// Whether the window was full after what had been delivered as this sending was made.
+    fn filled_since(&self, sending: usize) -> bool {
+        let before = self.delivered_before(sending);
+        let filled = self.0.iter().rposition(|entry| matches!(entry, Entry::Filled));
+        filled.is_some_and(|entry| self.delivered_before(entry) >= before)
     }
 
     fn sending(&self, entry: usize) -> (Instant, u64) {
@@ -116,6 +153,9 @@ impl Log {
             prior_delivered: Some(before),
             app_limited: self.limited(newest),
             rtt: latest.map(|(left, _)| now - left),
+            tx_in_flight: Bytes(self.in_network(newest)),
+            lost_since: Bytes(self.lost_before(self.0.len()) - self.lost_before(newest)),
+            cwnd_limited: self.filled_since(newest),
             ..blank
         }
     }
@@ -132,6 +172,9 @@ struct Books {
     next: u64,
     /// Segments that have left at this time.
     left: Vec<u64>,
+    /// Bytes lost so far, and at the last arrival.
+    lost: u64,
+    lost_known: u64,
 }
 
 impl Books {
@@ -153,14 +196,15 @@ impl Books {
         self.left.push(segment);
         self.next += u64::from(again.is_none());
         let (idle, again) = (self.outstanding.is_empty(), again.is_some());
-        self.rate.on_sent(self.now, (segment + 1) * LEN, again, idle);
         self.outstanding.insert(segment, Some(self.log.0.len()));
+        let leaving = Leaving { again, idle, in_flight: self.in_flight(), lost: self.lost };
+        self.rate.on_sent(self.now, (segment + 1) * LEN, leaving);
         self.log.0.push(Entry::Sent { segment, at: self.now, idle, again });
     }
 
     fn arrive(&mut self, arriving: &[u64], min_rtt: Option<Span>) {
         let in_flight = self.in_flight();
-        self.rate.begin(in_flight, 0);
+        self.rate.begin(in_flight, self.lost_known);
         let mut sendings = Vec::new();
         for &segment in arriving {
             let entry = self.outstanding.insert(segment, None).flatten().expect("it waits");
@@ -176,12 +220,17 @@ impl Books {
         let expected = RateSample {
             prior_in_flight: Bytes(in_flight),
             in_flight: Bytes(left),
+            lost: Bytes(self.lost - std::mem::replace(&mut self.lost_known, self.lost)),
+            lost_total: self.lost,
             ..self.log.rate(self.now, min_rtt)
         };
-        assert_eq!(self.rate.sample(self.now, min_rtt, 0, left, una), expected, "{:?}", self.log.0);
+        assert_eq!(self.rate.sample(self.now, min_rtt, self.lost, left, una), expected, "{:?}", self.log.0);
     }
 }
 
+//= test draft-ietf-ccwg-bbr-4.1.2.2-sent
+//= test draft-ietf-ccwg-bbr-2.4-tx-in-flight
+//= test draft-ietf-ccwg-bbr-2.2-cwnd-limited
 //= test draft-dre-00-2.2-units
 //= test draft-dre-00-2.2.1-data
 //= test draft-dre-00-2.2.1-ack-elapsed
@@ -205,6 +254,7 @@ impl Books {
 //= test draft-dre-00-4.3-reordering
 //= test draft-dre-00-4.4-implausible
 //= test draft-bbr-00-4.1.2.1-retransmitted
+//= test draft-ietf-ccwg-bbr-4.2-ambiguity
 //= test draft-bbr-00-4.1.2.1-latest
 #[test]
 fn a_rate_is_what_its_definition_says_of_the_whole_past() {
@@ -228,6 +278,14 @@ fn a_rate_is_what_its_definition_says_of_the_whole_past() {
                     books.rate.limit(in_flight);
                     books.log.0.push(Entry::Limited { in_flight });
                 }
+                Op::Lose(bytes) => {
+                    books.lost += u64::from(bytes);
+                    books.log.0.push(Entry::Lost { bytes: bytes.into() });
+                }
+                Op::Fill => {
+                    books.rate.fill();
+                    books.log.0.push(Entry::Filled);
+                }
                 Op::Wait(us) => {
                     books.now += Span::from_micros(us.into());
                     if us > 0 {
@@ -237,6 +295,41 @@ fn a_rate_is_what_its_definition_says_of_the_whole_past() {
             }
         }
     });
+}
+
+//= test draft-ietf-ccwg-bbr-2.4-tx-in-flight
+#[test]
+fn a_lost_segment_has_the_state_of_its_last_sending() {
+    let at = |ms: u64| Instant::ZERO + Span::from_millis(ms);
+    let mut rate = RateEstimator::default();
+    let leaving = |in_flight: u64, lost: u64| Leaving { again: false, idle: false, in_flight, lost };
+    rate.on_sent(at(0), LEN, leaving(1000, 0));
+    rate.on_sent(at(1), 2 * LEN, leaving(2000, 70));
+    rate.begin(2000, 70);
+    rate.arrived(at(9), at(0), LEN, LEN);
+    rate.limit(LEN);
+    rate.on_sent(at(10), 2 * LEN, Leaving { again: true, ..leaving(1000, 90) });
+    rate.lose(at(1), (1200, 2 * LEN), 870);
+    rate.lose(at(10), (LEN, 2 * LEN), 1890);
+    rate.lose(at(5), (LEN, 2 * LEN), 1890);
+    let lost: Vec<_> = rate.take_losses().collect();
+    let one = LostSegment {
+        start: 1200,
+        end: 2000,
+        tx_in_flight: Bytes(2000),
+        lost_since: Bytes(800),
+        app_limited: false,
+        delivered_total: 1000,
+    };
+    let other = LostSegment {
+        start: 1000,
+        tx_in_flight: Bytes(1000),
+        lost_since: Bytes(1800),
+        app_limited: true,
+        ..one
+    };
+    assert_eq!(lost, [one, other], "nothing left at 5 ms");
+    assert_eq!(rate.take_losses().count(), 0, "it is told once");
 }
 
 /// A control that notes what it hears, with a window of eight segments.
@@ -265,6 +358,45 @@ impl CongestionControl for Noting {
     fn pacing_rate(&self) -> Option<u64> {
         Some(1_000_000_000)
     }
+}
+
+/// Four segments, of which the first alone arrives; what is sent again by the timer and then acknowledged tells whether the application had
+/// more to send.
+fn limited_by_a_timer(cc: Growth) -> bool {
+    let params = TcpParams {
+        cc,
+        recovery: RecoveryKind::Sack,
+        rack: true,
+        mss: Bytes(LEN),
+        window: Bytes(100 * LEN),
+        size: Some(Bytes(4 * LEN)),
+        handshake: false,
+        close: false,
+        ..TcpParams::RFC
+    };
+    let heard = Arc::new(Mutex::new((Vec::new(), 0)));
+    let control: Box<dyn CongestionControl> = Box::new(Noting(Arc::clone(&heard)));
+    let mut sender = Sender::with_control(&params, Instant::ZERO, control.into());
+    while sender.poll_transmit(Instant::ZERO).is_some() {}
+    let mut now = Instant::ZERO + Span::from_millis(100);
+    sender.on_ack(now, &Ack { ack: LEN, window: Bytes(100 * LEN), ..Ack::default() });
+    while sender.stats().timeouts == 0 {
+        now = sender.next_timeout().expect("something is outstanding");
+        sender.on_timeout(now);
+        while sender.stats().timeouts == 0 && sender.poll_transmit(now).is_some() {}
+    }
+    while sender.poll_transmit(now).is_some() {}
+    now += Span::from_millis(100);
+    sender.on_ack(now, &Ack { ack: 2 * LEN, window: Bytes(100 * LEN), ..Ack::default() });
+    let heard = heard.lock().expect("one thread");
+    heard.0.last().expect("a sample").app_limited
+}
+
+//= test draft-ietf-ccwg-bbr-4.1.2.4-checks
+#[test]
+fn version_three_finds_the_connection_limited_at_acknowledgments_and_timers_too() {
+    assert!(limited_by_a_timer(Growth::Bbr3));
+    assert!(!limited_by_a_timer(Growth::Bbr), "nothing was written");
 }
 
 //= test draft-dre-00-3.4-write

@@ -46,6 +46,8 @@ sender_laws!(reno_of_the_kernel, TcpParams { cc: Growth::Reno, counting: Countin
 sender_laws!(sack_1996, SACK_1996);
 sender_laws!(bbr_of_the_kernel, TcpParams { cc: Growth::Bbr, ..KERNEL });
 sender_laws!(bbr_with_rack, TcpParams { cc: Growth::Bbr, prr: true, ..RACK });
+sender_laws!(bbr3_of_the_kernel, TcpParams { cc: Growth::Bbr3, ..KERNEL });
+sender_laws!(bbr3_with_rack, TcpParams { cc: Growth::Bbr3, prr: true, ..RACK });
 sender_laws!(cubic_of_the_kernel_paced, TcpParams { pacing: true, ..KERNEL });
 sender_laws!(newreno_paced, TcpParams { pacing: true, ..NEWRENO });
 

@@ -169,7 +169,8 @@ impl Probe {
 
     /// Nothing leaves: what waits or is outstanding has a deadline.
     fn check_silence(&self) {
-        let paced = self.params.pacing || matches!(self.params.cc, Growth::Bbr | Growth::Prague);
+        let paced =
+            self.params.pacing || matches!(self.params.cc, Growth::Bbr | Growth::Bbr3 | Growth::Prague);
         assert!(paced || !self.permit.is_due(), "what must be sent at once is not sent");
         let done = self.opening == Opening::Open && self.at.una == self.at.limit;
         assert!(done || self.sender.next_timeout().is_some(), "no deadline at {:?}", self.at);
@@ -257,7 +258,7 @@ impl Probe {
     /// An acknowledgment without a loss adds what its slow start permits at most, a segment in congestion avoidance, and
     /// takes nothing unless it is marked. It moves ssthresh only where a slow start may end by itself, to cwnd.
     fn check_growth(&self, ack: &Ack, acked: u64, marked: bool, (cwnd, ssthresh): (u64, u64)) {
-        if self.params.cc == Growth::Bbr {
+        if self.params.cc.is_bbr() {
             return;
         }
         let (now, mss) = (self.sender.cwnd().0, self.params.mss.0);
@@ -294,7 +295,7 @@ impl Probe {
         }
         let tenths = match cc {
             Growth::Reno | Growth::Dctcp | Growth::Prague if loss_window == LossWindow::Flight => 5,
-            Growth::Reno | Growth::Dctcp | Growth::Prague | Growth::Bbr => return,
+            Growth::Reno | Growth::Dctcp | Growth::Prague | Growth::Bbr | Growth::Bbr3 => return,
             Growth::Cubic => 7,
         };
         let (ssthresh, flight) = (self.sender.ssthresh().0, at.max - self.at.una);

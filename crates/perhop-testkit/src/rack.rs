@@ -3,7 +3,7 @@
 use perhop_core::time::{Instant, Span};
 use perhop_tcp::recovery::DUPLICATE_THRESHOLD;
 use perhop_tcp::segment::{Ack, Segment};
-use perhop_tcp::settings::{Growth, TcpParams};
+use perhop_tcp::settings::TcpParams;
 
 use crate::prr::{Heard, Prr};
 
@@ -299,7 +299,7 @@ impl Rack {
     pub fn send(&mut self, at: &Outstanding, segment: &Segment, cwnd: u64) {
         let (len, pipe) = (segment.end - segment.seq, self.pipe());
         let room = match &self.prr {
-            Some(prr) if self.params.prr && self.params.cc != Growth::Bbr => prr.permits(pipe),
+            Some(prr) if self.params.prr && !self.params.cc.is_bbr() => prr.permits(pipe),
             _ => cwnd >= pipe + self.params.mss.0,
         };
         let first = self.segments.iter().find(|left| left.lost).map(|left| (left.start, left.end));

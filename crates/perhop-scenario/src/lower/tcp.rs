@@ -147,7 +147,7 @@ pub(crate) fn drawn_phase(tcp: &Tcp, name: &str, run: &model::Run) -> Option<Spa
 
 /// The seed of the random numbers of the congestion control of the flow `name`, where it draws any.
 pub(crate) fn drawn_seed(tcp: &Tcp, name: &str, run: &model::Run) -> Option<u64> {
-    (tcp.cc == CongestionControl::Own(choices::Growth::Bbr)).then(|| {
+    matches!(tcp.cc, CongestionControl::Own(choices::Growth::Bbr | choices::Growth::Bbr3)).then(|| {
         let mut stream = Stream::new(run.seed, run.replication, &format!("flow.{name}.cc"));
         stream.below(u64::MAX)
     })

@@ -326,6 +326,9 @@ words! {
         /// The window and the pace follow the bandwidth and the least round trip of the path, whatever is lost or marked: version 1, as
         /// Linux has it (draft-cardwell-iccrg-bbr-congestion-control-00). Needs `rack`; `prr` does not count.
         Bbr = "bbr",
+        /// BBR, version 3 (draft-ietf-ccwg-bbr-06, July 2026): as `bbr`, with bounds on what is in the network that losses set, and with
+        /// longer waits before it probes. Needs `rack`; `prr` does not count. Not with `ecn`: the draft has no response to marks.
+        Bbr3 = "bbr3",
     }
 
     /// How losses are found and repaired.

@@ -186,8 +186,8 @@ settings! {
     /// Whether a mark takes less than a loss, a fifth of the window with `reno` and 0.15 of it with `cubic` (RFC 8511); needs `ecn`.
     abe: bool,
     /// Whether segments leave at 1.2 windows a round trip, 2 in slow start, instead of with each ACK: in bursts of what the rate sends in
-    /// a millisecond, two segments at least from 1.2 Mbit/s on (Linux: `tcp_update_pacing_rate`, `tcp_tso_autosize`). `bbr` paces by a
-    /// rate of its own, and `prague` at a window a round trip, whatever this says.
+    /// a millisecond, two segments at least from 1.2 Mbit/s on (Linux: `tcp_update_pacing_rate`, `tcp_tso_autosize`). `bbr` and `bbr3`
+    /// pace by a rate of their own, and `prague` at a window a round trip, whatever this says.
     pacing: bool,
     /// Whether cwnd falls to the initial window when nothing was sent for a time-out (RFC 5681 section 4.1).
     idle_restart: bool,

@@ -4,7 +4,7 @@ use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
 
 use super::{AckSample, CongestionControl, CongestionSignal, Echo, Load, Reno};
-use crate::rate::RateSample;
+use crate::rate::{LostSegment, RateSample};
 
 /// Reno in place, any other behind a pointer.
 pub enum AnyControl {
@@ -74,6 +74,10 @@ impl CongestionControl for AnyControl {
 
     fn on_rate(&mut self, now: Instant, sample: &RateSample) {
         forward!(self, cc => cc.on_rate(now, sample));
+    }
+
+    fn on_lost(&mut self, now: Instant, lost: &LostSegment) {
+        forward!(self, cc => cc.on_lost(now, lost));
     }
 
     fn on_idle_end(&mut self, now: Instant) {

@@ -2,10 +2,13 @@
 
 mod any;
 mod bbr;
+mod bbr3;
 mod cubic;
 mod cubic_linux;
 mod dctcp;
+mod max_filter;
 mod prague;
+mod rates;
 mod reno;
 mod slow_start;
 #[cfg(test)]
@@ -13,6 +16,7 @@ pub(crate) mod testing;
 
 pub use any::AnyControl;
 pub use bbr::Bbr;
+pub use bbr3::Bbr3;
 pub use cubic::Cubic;
 pub use cubic_linux::CubicLinux;
 pub use dctcp::Dctcp;
@@ -22,7 +26,7 @@ pub use reno::Reno;
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
 
-use crate::rate::RateSample;
+use crate::rate::{LostSegment, RateSample};
 
 /// The contents of a new acknowledgment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -118,6 +122,9 @@ pub trait CongestionControl: Send {
     /// An acknowledgment arrived, in a recovery or not, and everything else has been made of it. Only a control with a
     /// [pacing rate](Self::pacing_rate) hears of it.
     fn on_rate(&mut self, _now: Instant, _sample: &RateSample) {}
+    /// A segment is taken for lost, after the congestion that this is, if it is one, and before `on_rate`. Only a control with a
+    /// [pacing rate](Self::pacing_rate) hears of it.
+    fn on_lost(&mut self, _now: Instant, _lost: &LostSegment) {}
     /// Data leaves after the application had nothing to send and everything was acknowledged. Only a control with a
     /// [pacing rate](Self::pacing_rate) hears of it.
     fn on_idle_end(&mut self, _now: Instant) {}

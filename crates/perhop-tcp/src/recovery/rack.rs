@@ -11,8 +11,8 @@ use perhop_core::time::{Instant, Span};
 use super::prr::{AckInfo, Prr};
 use super::sent::{Key, Segment, Sent};
 use super::{DUPLICATE_THRESHOLD, Flight, LossRecovery, Next, OnDuplicate, OnNewAck};
-use crate::rate::{RateEstimator, RateSample, Repair};
-use crate::settings::{Growth, PrrForm, TcpParams};
+use crate::rate::{Leaving, LostSegment, RateEstimator, RateSample, Repair};
+use crate::settings::{PrrForm, TcpParams};
 
 /// The state of the path by the segments that have arrived.
 //= rfc8985-5.3-variables
@@ -114,20 +114,22 @@ impl Rack {
             timeout_recovery: params.timeout_recovery,
             limited_transmit: params.limited_transmit,
             limited: 0,
-            use_prr: params.prr && params.cc != Growth::Bbr,
+            use_prr: params.prr && !params.cc.is_bbr(),
             prior: (params.prr_form == PrrForm::Linux).then_some(0),
             prr: None,
             delivered: 0,
-            rate: (params.cc == Growth::Bbr).then(Box::default),
+            rate: params.cc.is_bbr().then(Box::default),
         }
     }
 
     /// The bytes `start..end` leave, for whatever reason.
     pub fn on_transmit(&mut self, now: Instant, start: u64, end: u64) {
-        if let Some(rate) = &mut self.rate {
-            rate.on_sent(now, end, end <= self.sent.max(), self.sent.len() == 0);
-        }
+        let (again, idle) = (end <= self.sent.max(), self.sent.len() == 0);
         self.sent.send(now, start, end);
+        if let Some(rate) = &mut self.rate {
+            let (in_flight, lost) = (self.sent.pipe(), self.sent.lost_total());
+            rate.on_sent(now, end, Leaving { again, idle, in_flight, lost });
+        }
     }
 
     /// An acknowledgment of everything below `una` arrived, with this echo in its timestamps option; its blocks follow.
@@ -167,6 +169,19 @@ impl Rack {
         Some(RateSample { repair, ..sample })
     }
 
+    /// A segment has left: whether the congestion window is full now.
+    pub fn check_full(&mut self, flight: &Flight) {
+        let full = self.pipe(flight) + flight.mss > flight.cwnd;
+        if let Some(rate) = self.rate.as_mut().filter(|_| full) {
+            rate.fill();
+        }
+    }
+
+    /// Takes out what has been lost since the last call, where rates are asked for.
+    pub fn take_losses(&mut self) -> impl Iterator<Item = LostSegment> + '_ {
+        self.rate.iter_mut().flat_map(|rate| rate.take_losses())
+    }
+
     /// Segments from now on are bounded by the application.
     pub fn limit_rate(&mut self, flight: &Flight) {
         let pipe = self.pipe(flight);
@@ -200,7 +215,12 @@ impl Rack {
     pub fn detect(&mut self, now: Instant, srtt: Span, by_timer: bool) -> Detection {
         let wait = self.path.rtt + self.reordering_window(srtt);
         let before = self.sent.gone();
-        let (again, resent) = self.sent.detect(now, self.path.latest, wait);
+        let rate = &mut self.rate;
+        let (again, resent) = self.sent.detect(now, self.path.latest, wait, |segment, lost| {
+            if let Some(rate) = rate {
+                rate.lose(segment.sent, (segment.start, segment.end), lost);
+            }
+        });
         let losses = self.sent.gone() > before;
         if self.timeout_recovery && !self.recovering && (resent || by_timer && losses) {
             self.point = None;
@@ -245,7 +265,13 @@ impl Rack {
     /// The retransmission timer expired, `flight` being as before.
     //= rfc8985-6.3-mark
     pub fn expire(&mut self, now: Instant, srtt: Span) {
-        self.sent.expire(now, self.path.rtt + self.reordering_window(srtt));
+        let wait = self.path.rtt + self.reordering_window(srtt);
+        let rate = &mut self.rate;
+        self.sent.expire(now, wait, |segment, lost| {
+            if let Some(rate) = rate {
+                rate.lose(segment.sent, (segment.start, segment.end), lost);
+            }
+        });
     }
 
     /// Whether losses are being repaired, after a time-out too.

@@ -131,10 +131,17 @@ impl Sent {
     }
 
     /// Takes for lost what was sent before `latest` and at least `wait` ago. Returns the last time at which something else
-    /// that was sent before it becomes as old, if there is such, and whether something sent again is among the lost.
+    /// that was sent before it becomes as old, if there is such, and whether something sent again is among the lost. `visit` gets each
+    /// that is lost, with all bytes lost so far.
     //= rfc8985-6.2-5-detect
     //= rfc8985-6.2-5-sent-after
-    pub(super) fn detect(&mut self, now: Instant, latest: Key, wait: Span) -> (Option<Instant>, bool) {
+    pub(super) fn detect(
+        &mut self,
+        now: Instant,
+        latest: Key,
+        wait: Span,
+        mut visit: impl FnMut(&Segment, u64),
+    ) -> (Option<Instant>, bool) {
         let mut resent = false;
         self.reached = self.reached.max(latest);
         while let Some(key) = self.order.front().copied().filter(|key| *key < self.reached) {
@@ -149,6 +156,7 @@ impl Sent {
                 Some(index) => {
                     resent |= self.segments[index].again;
                     self.lose(index);
+                    visit(&self.segments[index], self.lost_total);
                 }
                 None => {}
             }
@@ -163,9 +171,9 @@ impl Sent {
         (None, resent)
     }
 
-    /// The retransmission timer expired: the first segment is lost, and what was sent at least `wait` ago.
+    /// The retransmission timer expired: the first segment is lost, and what was sent at least `wait` ago; `visit` as in `detect`.
     //= rfc8985-6.3-mark
-    pub(super) fn expire(&mut self, now: Instant, wait: Span) {
+    pub(super) fn expire(&mut self, now: Instant, wait: Span, mut visit: impl FnMut(&Segment, u64)) {
         if self.segments.front().is_some_and(|first| first.state == SegmentState::Arrived) {
             self.renege();
         }
@@ -173,6 +181,7 @@ impl Sent {
             let segment = self.segments[index];
             if segment.state == SegmentState::Sent && (index == 0 || segment.sent + wait <= now) {
                 self.lose(index);
+                visit(&segment, self.lost_total);
             }
         }
     }
@@ -233,6 +242,11 @@ impl Sent {
     /// Segments outstanding.
     pub(super) fn len(&self) -> usize {
         self.segments.len()
+    }
+
+    /// Bytes in the network: neither reported nor lost.
+    pub(super) fn pipe(&self) -> u64 {
+        (self.max() - self.first().unwrap_or(0)).saturating_sub(self.gone())
     }
 
     /// Bytes that have left the network: reported or lost.

@@ -191,6 +191,7 @@ impl Sender {
         let before = self.una;
         let known = self.una + self.recovery.sacked();
         if self.pacer.is_some() {
+            self.follow_limit();
             self.begin_rate();
         }
         self.begin_ack(now, ack);
@@ -497,6 +498,9 @@ impl Timed for Sender {
     }
 
     fn on_timeout(&mut self, now: Instant) {
+        if self.pacer.is_some() {
+            self.follow_limit();
+        }
         self.on_early_timeout(now);
         if let Some(pacer) = &mut self.pacer {
             pacer.on_timeout(now);
@@ -550,6 +554,7 @@ impl Sender {
         let flight = self.flight();
         self.recovery.on_timeout(&flight);
         self.reduce(now, signal);
+        self.tell_losses(now);
         if !self.timed_out {
             self.expired_at = Some(now);
         }

@@ -33,6 +33,12 @@ impl Sender {
         if let Some(pacer) = &mut self.pacer {
             pacer.on_sent(segment.sent, segment.payload().0, rate, mss, min_rtt);
         }
+        if self.rules.follows_limit {
+            let flight = self.flight();
+            if let Recovery::Rack(rack) = &mut self.recovery {
+                rack.check_full(&flight);
+            }
+        }
     }
 
     /// Bytes of data per second at which segments leave; `None` before there is a round trip.
@@ -55,13 +61,32 @@ impl Sender {
     //= draft-dre-00-3.4-conditions
     pub(super) fn check_app_limited(&mut self) {
         let flight = self.flight();
-        let nothing = self.limit - self.max < self.rules.mss().0;
+        let nothing = self.limit - self.max < if self.rules.follows_limit { 1 } else { self.rules.mss().0 };
         if let Recovery::Rack(rack) = &mut self.recovery
             && nothing
             && rack.pipe(&flight) < flight.cwnd
             && !rack.has_lost()
         {
             rack.limit_rate(&flight);
+        }
+    }
+
+    //= draft-ietf-ccwg-bbr-4.1.2.4-checks
+    /// An acknowledgment has arrived or a timer may have expired, and nothing has been made of it yet: the application may have kept the
+    /// connection waiting.
+    pub(super) fn follow_limit(&mut self) {
+        if self.rules.follows_limit {
+            self.check_app_limited();
+        }
+    }
+
+    //= draft-ietf-ccwg-bbr-5.2.4-lost
+    /// The congestion control hears of what has been taken for lost.
+    pub(super) fn tell_losses(&mut self, now: Instant) {
+        if let Recovery::Rack(rack) = &mut self.recovery {
+            for lost in rack.take_losses() {
+                self.cc.on_lost(now, &lost);
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 use perhop_core::time::Span;
 use perhop_core::units::Bytes;
 
-use crate::cc::{AnyControl, Bbr, CongestionControl, Cubic, CubicLinux, Dctcp, Prague, Reno};
+use crate::cc::{AnyControl, Bbr, Bbr3, CongestionControl, Cubic, CubicLinux, Dctcp, Prague, Reno};
 use crate::settings::{
     CubicForm, Growth, GrowthBy, RecoveryExit, RecoveryKind, RttArithmetic, TcpParams, TimeoutWindow,
     TimerRestart,
@@ -41,6 +41,8 @@ pub(super) struct Rules {
     pub(super) first_restarts_timer: bool,
     pub(super) early_timer_margin: Span,
     pub(super) jiffy: Span,
+    /// Segments, acknowledgments and timers too look at what bounds the connection, not writes alone.
+    pub(super) follows_limit: bool,
 }
 
 impl Rules {
@@ -74,6 +76,7 @@ impl Rules {
             first_restarts_timer: params.timer_restart == TimerRestart::First,
             early_timer_margin: params.early_timer_margin,
             jiffy: params.rto.jiffy,
+            follows_limit: params.cc == Growth::Bbr3,
         }
     }
 
@@ -89,6 +92,7 @@ pub(super) fn control(params: &TcpParams) -> AnyControl {
         Growth::Dctcp => (Box::new(Dctcp::new(params)) as Box<dyn CongestionControl>).into(),
         Growth::Prague => (Box::new(Prague::new(params)) as Box<dyn CongestionControl>).into(),
         Growth::Bbr => (Box::new(Bbr::new(params)) as Box<dyn CongestionControl>).into(),
+        Growth::Bbr3 => (Box::new(Bbr3::new(params)) as Box<dyn CongestionControl>).into(),
         Growth::Cubic => match params.cubic_form {
             CubicForm::Rfc9438 => (Box::new(Cubic::new(params)) as Box<dyn CongestionControl>).into(),
             CubicForm::Linux => (Box::new(CubicLinux::new(params)) as Box<dyn CongestionControl>).into(),

@@ -155,6 +155,9 @@ impl Sender {
             }
             self.on_duplicate(now, 0);
         }
+        if found.losses {
+            self.tell_losses(now);
+        }
         let flight = self.flight();
         if let Recovery::Rack(rack) = &mut self.recovery {
             match heard {

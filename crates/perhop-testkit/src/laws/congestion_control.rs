@@ -3,7 +3,7 @@
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
 use perhop_tcp::cc::{AckSample, CongestionControl, CongestionSignal, Echo, Load};
-use perhop_tcp::rate::{RateSample, Repair};
+use perhop_tcp::rate::{LostSegment, RateSample, Repair};
 use perhop_tcp::settings::TcpParams;
 use proptest::prelude::*;
 
@@ -32,6 +32,8 @@ pub enum Op {
     Established(Option<Span>),
     /// An acknowledgment of so many bytes, and losses of so many, with so many outstanding, and the repair that goes on.
     Rate(u32, u32, u32, Repair),
+    /// A segment of so many bytes is lost, of so many in the network, and whether the application had nothing to send.
+    Lost(u32, u32, bool),
     /// Data leaves after an idle time.
     IdleEnd,
     /// Congestion, with this much outstanding.
@@ -87,6 +89,7 @@ pub fn ops() -> impl Strategy<Value = Vec<Op>> {
         16 => ack,
         4 => span().prop_map(Op::Established),
         8 => (any::<(u32, u32, u32)>(), repair).prop_map(|((acked, lost, out), repair)| Op::Rate(acked, lost, out, repair)),
+        4 => any::<(u32, u32, bool)>().prop_map(|(len, others, limited)| Op::Lost(len, others, limited)),
         1 => Just(Op::IdleEnd),
         8 => any::<(u32, u32, bool)>().prop_map(|(acked, more, marked)| Op::Echo(acked, more, marked)),
         4 => (signal, loads()).prop_map(|(signal, load)| Op::Congestion(signal, load)),
@@ -127,7 +130,24 @@ impl Path {
             delivered_total: self.delivered,
             lost_total: self.lost,
             repair,
+            tx_in_flight: Bytes(u64::from(out) * 2),
+            lost_since: Bytes(u64::from(lost) / 8),
+            cwnd_limited: out % 2 == 0,
             departs: now + Span::from_nanos(lost.into()),
+        }
+    }
+
+    /// A segment of so many bytes is lost, of so many more in the network.
+    fn lose(&mut self, len: u32, others: u32, app_limited: bool) -> LostSegment {
+        let start = self.delivered + self.lost;
+        self.lost += u64::from(len);
+        LostSegment {
+            start,
+            end: start + u64::from(len),
+            tx_in_flight: Bytes(u64::from(len) + u64::from(others)),
+            lost_since: Bytes(u64::from(len) * 3),
+            app_limited,
+            delivered_total: self.delivered,
         }
     }
 }
@@ -165,6 +185,7 @@ fn walk(
             &Op::Rate(acked, lost, out, repair) => {
                 cc.on_rate(now, &path.sample(now, [acked, lost, out], repair))
             }
+            &Op::Lost(len, others, limited) => cc.on_lost(now, &path.lose(len, others, limited)),
             Op::IdleEnd => cc.on_idle_end(now),
             Op::Congestion(signal, load) => {
                 cc.on_congestion(now, *signal, load);

@@ -145,9 +145,20 @@ fn options(tcp: &Tcp, at: &[Step], report: &mut Report) {
     }
     let missing = if tcp.recovery == RecoveryKind::Sack { "" } else { " and `recovery = \"sack\"`" };
     let hint = Some(format!("write `rack = true`{missing}, or `profile = \"linux\"`, which has it"));
-    let holds = tcp.cc != CongestionControl::Own(Growth::Bbr) || tcp.rack;
-    let (setting, rack) = (("cc", "bbr".to_owned()), ("rack", "false".to_owned()));
+    //= draft-ietf-ccwg-bbr-4.1.3.5-no-sack
+    let rated = matches!(tcp.cc, CongestionControl::Own(Growth::Bbr | Growth::Bbr3));
+    let holds = !rated || tcp.rack;
+    let (setting, rack) = (("cc", word(&tcp.cc)), ("rack", "false".to_owned()));
     report.relation_with_hint(at, setting, "needs the time of each segment, not", rack, holds, hint);
+    //= draft-ietf-ccwg-bbr-3.7-congestion
+    let named = Some(word(tcp.ecn)).filter(|word| !word.is_empty());
+    let marks = ("ecn", named.unwrap_or_else(|| "true".to_owned()));
+    let hint = Some(
+        "write `ecn = false`, or `cc = \"bbr\"`, which leaves marks unanswered as Linux does".to_owned(),
+    );
+    let holds = tcp.cc != CongestionControl::Own(Growth::Bbr3) || !tcp.ecn.is_on();
+    let relation = "has no response to marks (draft-ietf-ccwg-bbr section 3.7) and does not go with";
+    report.relation_with_hint(at, ("cc", word(&tcp.cc)), relation, marks, holds, hint);
     let ecn = ("ecn", "false".to_owned());
     let hint = Some("write `ecn = true`, or `ecn = \"ect1\"`".to_owned());
     let abe = ("abe", tcp.abe.to_string());

@@ -7,19 +7,19 @@
 //! segments, bytes per second, 1/256 for gains.
 
 mod aggregation;
-mod max_filter;
 mod policer;
 
 use perhop_core::rng::Stream;
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
 
+use super::max_filter::MaxFilter;
+use super::rates::{bytes_in, per_second};
 use super::{AckSample, CongestionControl, CongestionSignal, Load};
 use crate::pacing;
 use crate::rate::{RateSample, Repair};
 use crate::settings::TcpParams;
 use aggregation::Aggregation;
-use max_filter::MaxFilter;
 use policer::{Policer, Verdict};
 
 /// A gain of one.
@@ -126,18 +126,6 @@ pub struct Bbr {
     lost: u64,
     /// The last delivery.
     delivered_at: Instant,
-}
-
-/// Bytes that leave in `span` at `rate` bytes per second.
-fn bytes_in(rate: u64, span: Span) -> u64 {
-    let bytes = u128::from(rate) * u128::from(span.as_nanos()) / 1_000_000_000;
-    u64::try_from(bytes).unwrap_or(u64::MAX)
-}
-
-/// Bytes per second.
-fn per_second(bytes: u64, span: Span) -> u64 {
-    let rate = u128::from(bytes) * 1_000_000_000 / u128::from(span.as_nanos().max(1));
-    u64::try_from(rate).unwrap_or(u64::MAX)
 }
 
 impl Bbr {

@@ -39,9 +39,9 @@ fn what_is_overtaken_and_old_enough_is_lost_and_the_rest_waits() {
     let mut sent = ten();
     sent.report(40, 50, 10, |_| {});
     // 4 left at 4 ms; at 7 ms with 5 ms to wait what left at 2 ms or before is lost, and 3 will be at 8 ms
-    assert_eq!(sent.detect(at(7), (at(4), 50), Span::from_millis(5)).0, Some(at(8)));
+    assert_eq!(sent.detect(at(7), (at(4), 50), Span::from_millis(5), |_, _| ()).0, Some(at(8)));
     assert_eq!((sent.first_lost(), sent.gone()), (Some((0, 10)), 40));
-    assert_eq!(sent.detect(at(8), (at(4), 50), Span::from_millis(5)).0, None, "5 left later");
+    assert_eq!(sent.detect(at(8), (at(4), 50), Span::from_millis(5), |_, _| ()).0, None, "5 left later");
     assert_eq!(sent.gone(), 50);
 }
 
@@ -49,13 +49,13 @@ fn what_is_overtaken_and_old_enough_is_lost_and_the_rest_waits() {
 #[test]
 fn what_is_sent_again_is_judged_by_its_last_time() {
     let mut sent = ten();
-    sent.detect(at(100), (at(9), 100), Span::ZERO);
+    sent.detect(at(100), (at(9), 100), Span::ZERO, |_, _| ());
     assert_eq!(sent.gone(), 90, "all but the last");
     sent.send(at(100), 0, 10);
     sent.send(at(100), 10, 20);
     assert_eq!((sent.gone(), sent.first_lost()), (70, Some((20, 30))));
     assert_eq!(
-        sent.detect(at(150), (at(100), 20), Span::from_millis(50)).0,
+        sent.detect(at(150), (at(100), 20), Span::from_millis(50), |_, _| ()).0,
         None,
         "of one time the lower is overtaken"
     );
@@ -67,11 +67,11 @@ fn what_is_sent_again_is_judged_by_its_last_time() {
 fn an_expiry_takes_the_first_and_what_is_old_and_keeps_what_is_reported() {
     let mut sent = ten();
     sent.report(30, 40, 10, |_| {});
-    sent.expire(at(10), Span::from_millis(5));
+    sent.expire(at(10), Span::from_millis(5), |_, _| ());
     // left at 5 ms or before: 0 to 5 without 3
     assert_eq!((sent.gone(), sent.sacked()), (60, 10));
     let mut young = ten();
-    young.expire(at(10), Span::from_millis(50));
+    young.expire(at(10), Span::from_millis(50), |_, _| ());
     assert_eq!((young.first_lost(), young.gone()), (Some((0, 10)), 10));
 }
 
@@ -79,17 +79,17 @@ fn an_expiry_takes_the_first_and_what_is_old_and_keeps_what_is_reported() {
 fn reports_are_forgotten_when_the_first_segment_is_among_them() {
     let mut sent = ten();
     sent.report(0, 50, 10, |_| {});
-    sent.expire(at(10), Span::ZERO);
+    sent.expire(at(10), Span::ZERO, |_, _| ());
     assert_eq!((sent.sacked(), sent.reported(), sent.gone()), (0, 0, 100));
 }
 
 #[test]
 fn what_is_pardoned_can_be_lost_again() {
     let mut sent = ten();
-    sent.expire(at(10), Span::ZERO);
+    sent.expire(at(10), Span::ZERO, |_, _| ());
     sent.pardon();
     assert_eq!((sent.gone(), sent.first_lost()), (0, None));
-    sent.detect(at(20), (at(5), 60), Span::ZERO);
+    sent.detect(at(20), (at(5), 60), Span::ZERO, |_, _| ());
     assert_eq!(sent.gone(), 50);
 }
 
@@ -98,7 +98,7 @@ fn a_segment_of_which_a_part_is_reported_or_sent_again_becomes_two() {
     let mut sent = ten();
     assert_eq!(told(|tell| assert_eq!(sent.report(13, 17, 10, tell), 4)), [17]);
     sent.send(at(50), 0, 5);
-    sent.detect(at(60), (at(9), 100), Span::ZERO);
+    sent.detect(at(60), (at(9), 100), Span::ZERO, |_, _| ());
     assert_eq!(sent.first_lost(), Some((5, 10)));
     assert_eq!(sent.gone(), 4 + 5 + 3 + 3 + 70);
 }

@@ -1,0 +1,44 @@
+"""The oracle of BBR version 3: its tables are the numbers'; the simulator gives its part."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from perhop import Campaign, _core
+from perhop.experiment.design_runs import each
+
+FOLDER = Path(__file__).parents[1] / "oracles" / "bbr3"
+VERSION = 9
+"""The results_version of the recorded simulator."""
+
+
+def test_the_page_has_the_tables_of_the_numbers() -> None:
+    words = [sys.executable, str(FOLDER / "tables.py")]
+    printed = subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+    parts = printed.split("\n\n")
+    assert len(parts) == 4
+    page = (FOLDER / "README.md").read_text()
+    assert [part for part in parts if f"\n{part}\n" not in page] == []
+
+
+@pytest.mark.skipif(_core.RESULTS_VERSION != VERSION, reason=f"recorded under results_version {VERSION}")
+def test_the_simulator_gives_what_is_recorded() -> None:
+    """Version 3 alone, its first run in each cell."""
+    recorded = pl.read_csv(FOLDER / "alone.csv").filter(sender="bbr3", replication=0)
+    campaign = Campaign.load(FOLDER / "alone.toml")
+    compared = 0
+    for run in each(campaign.design, campaign.scenario, range(1)):
+        names = campaign.design.names
+        levels = dict(zip(names, campaign.design.treatments[run.treatment].levels, strict=True))
+        if levels["sender"] != "bbr3":
+            continue
+        flows = campaign.scenario.override(*run.overrides).run().flows
+        (row,) = recorded.filter(queue=levels["queue"], flows=int(levels["flows"])).to_dicts()
+        assert flows["goodput_bit_s"].sum() == pytest.approx(row["goodput"], rel=1e-12)
+        compared += 1
+    assert compared == 8
