@@ -55,11 +55,11 @@ pub struct Pacer {
 
 impl Pacer {
     //= draft-prague-02-2.5.1-pacing
-    /// The pacing of a sender with these settings, if it has one.
+    /// The pacing of a sender with these settings, if it has one; `rated` says that its congestion control has a rate for it.
     #[must_use]
-    pub fn of(params: &TcpParams) -> Option<Self> {
+    pub fn of(params: &TcpParams, rated: bool) -> Option<Self> {
         let short = params.cc == Growth::Prague;
-        (params.pacing || short || params.cc.is_bbr()).then(|| Self { short, ..Self::default() })
+        (params.pacing || short || rated).then(|| Self { short, ..Self::default() })
     }
 
     //= draft-bbr-00-4.2.1-pacing

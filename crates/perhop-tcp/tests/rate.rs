@@ -404,7 +404,6 @@ fn version_three_finds_the_connection_limited_at_acknowledgments_and_timers_too(
 #[test]
 fn a_write_finds_the_connection_limited_if_it_had_room_and_nothing_to_send() {
     let params = TcpParams {
-        cc: Growth::Bbr,
         recovery: RecoveryKind::Sack,
         rack: true,
         mss: Bytes(LEN),

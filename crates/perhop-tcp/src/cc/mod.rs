@@ -129,7 +129,7 @@ pub trait CongestionControl: Send {
     /// [pacing rate](Self::pacing_rate) hears of it.
     fn on_idle_end(&mut self, _now: Instant) {}
     /// The rate at which segments are to leave, in bytes of data per second. A control that has one moves the window in recoveries
-    /// too, by `on_rate`; it has one from its beginning on.
+    /// too, by `on_rate`; it has one from its beginning on. Rates are known with `rack` alone: without it only the pace is kept.
     fn pacing_rate(&self) -> Option<u64> {
         None
     }

@@ -114,12 +114,18 @@ impl Rack {
             timeout_recovery: params.timeout_recovery,
             limited_transmit: params.limited_transmit,
             limited: 0,
-            use_prr: params.prr && !params.cc.is_bbr(),
+            use_prr: params.prr,
             prior: (params.prr_form == PrrForm::Linux).then_some(0),
             prr: None,
             delivered: 0,
-            rate: params.cc.is_bbr().then(Box::default),
+            rate: None,
         }
+    }
+
+    /// Estimates rates for a congestion control that moves the window in recoveries too: proportional rate reduction leaves it alone.
+    pub fn estimate_rates(&mut self) {
+        self.rate = Some(Box::default());
+        self.use_prr = false;
     }
 
     /// The bytes `start..end` leave, for whatever reason.

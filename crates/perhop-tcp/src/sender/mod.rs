@@ -136,6 +136,11 @@ impl Sender {
     /// A sender with any growth.
     #[must_use]
     pub fn with_control(params: &TcpParams, start: Instant, cc: AnyControl) -> Self {
+        let rated = cc.pacing_rate().is_some();
+        let mut recovery = Recovery::new(params);
+        if let (Recovery::Rack(rack), true) = (&mut recovery, rated) {
+            rack.estimate_rates();
+        }
         Self {
             una: 0,
             nxt: 0,
@@ -149,13 +154,13 @@ impl Sender {
             timed_out: false,
             rules: Rules::new(params),
             cc,
-            recovery: Recovery::new(params),
+            recovery,
             rtt: RttEstimator::new(params.rto),
             last_sent: start,
             expired_at: None,
             frto: Frto::default(),
             tail: Tail::default(),
-            pacer: Pacer::of(params).map(Box::new),
+            pacer: Pacer::of(params, rated).map(Box::new),
             expired_to: 0,
             marks: FIRST_COUNT,
             untold: 0,
