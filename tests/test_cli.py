@@ -396,6 +396,7 @@ def test_doctor(cli: Cli) -> None:
             "TCP reno",
             "TCP cubic",
             "TCP dctcp",
+            "TCP prague",
             "TCP bbr",
             "TCP bbr3",
             "TCP senders",

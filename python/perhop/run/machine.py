@@ -37,7 +37,7 @@ if libc.syscall(number, 5, asked, len(asked)) < 0: sys.exit(os.strerror(ctypes.g
 _PIECE = 5000
 """Turns of a loop that does nothing: about 0.1 ms."""
 
-_OPTIONAL = {name: f'cc = "{name}" on real packets' for name in ("dctcp", "bbr", "bbr3")}
+_OPTIONAL = {name: f'cc = "{name}" on real packets' for name in ("dctcp", "prague", "bbr", "bbr3")}
 """Senders that not every kernel has, and what needs each."""
 
 _ROOT = "run perhop as root, or allow sudo without a password; a container needs the capabilities"
