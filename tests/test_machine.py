@@ -103,6 +103,7 @@ def test_where_nothing_works_everything_is_missing_with_a_command(monkeypatch: p
         "perhop-live",
         "TCP reno",
         "TCP cubic",
+        "TCP bbr",
         "TCP senders",
         "headers of libbpf",
     }

@@ -38,6 +38,7 @@ PORT = 5000
 CLONE_NEWNET = 0x40000000
 SO_TIMESTAMPNS = 35
 BUCKET = 1600
+ATTEMPTS = 10
 
 
 @dataclass(frozen=True)
@@ -121,6 +122,10 @@ def by_the_kernel(cell: Cell) -> Iterator[tuple[int, str, float]]:
         for name, device, address in zip(names, devices, ADDRESSES, strict=True):
             subprocess.run(["ip", "-n", name, "addr", "add", f"{address}/24", "dev", device], check=True)
             subprocess.run(["ip", "-n", name, "link", "set", device, "up"], check=True)
+        for name in names:
+            # its own packets would each count as one of the least length
+            setting = ["sysctl", "-qw", "net.ipv6.conf.all.disable_ipv6=1"]
+            subprocess.run(["ip", "netns", "exec", name, *setting], check=True)
         for line in commands(cell, devices[0]):
             subprocess.run(["tc", "-n", names[0], *line.split()], check=True)
         if cell.is_burst:
@@ -263,9 +268,13 @@ def by_perhop(cell: Cell, *settings: str) -> Iterator[tuple[int, str, float]]:
         Path(folder, "burst.pcap").write_bytes(capture())
         file = Path(folder, "scenario.toml")
         file.write_text(scenario(cell))
-        run = perhop.Scenario.load(file).override(*settings).run(trace=["packets"] if cell.is_burst else [])
-        if run.live is not None and run.live.over_budget:
-            raise RuntimeError(f"over the error budget: {run.live.over_budget}")
+        loaded = perhop.Scenario.load(file).override(*settings)
+        for _ in range(ATTEMPTS):
+            run = loaded.run(trace=["packets"] if cell.is_burst else [])
+            if run.live is None or not run.live.over_budget:
+                break
+        else:
+            raise RuntimeError(f"over the error budget, {ATTEMPTS} times: {run.live.over_budget}")
     if cell.is_burst:
         arrivals = run.trace["packets"].filter(event="delivered", path="port.a-b")
         yield from in_a_burst(arrivals["time_s"].to_list())

@@ -21,15 +21,16 @@ use perhop_tcp::segment::TIMESTAMPS;
 use perhop_tcp::sender::Sender;
 
 use crate::Registry;
+use crate::applications::application::Application;
+use crate::applications::call::Heard;
 use crate::engine::delays::Delays;
 use crate::engine::link::{Link, Transmitter};
 use crate::engine::marks::MarkCounts;
 use crate::engine::observe::{Recorder, TraceKinds};
 use crate::engine::seam::HostNode;
 use crate::engine::{AnyNode, Engine};
-use crate::hosts::application::Application;
 use crate::hosts::connection::{Connection, Wire};
-use crate::hosts::datagrams::{Departures, Drain, Heard, Source};
+use crate::hosts::datagrams::{Departures, Drain, Source};
 use crate::hosts::host::{self, Host, HostMarking, ReceivingEnd, SendingEnd};
 use crate::hosts::processing::Processing;
 use crate::results::by_class::Contracts;

@@ -4,6 +4,7 @@
 //! matter (`perhop-core`, `perhop-tcp`). Packets and hosts are behind two traits ([`Carried`], [`HostNode`]), so that
 //! `perhop-live` moves real packets through the same engine.
 
+mod applications;
 mod build;
 mod engine;
 mod hosts;
@@ -11,6 +12,8 @@ mod results;
 mod simulation;
 mod version;
 
+pub use applications::application::{Application, Load};
+pub use applications::call::Heard;
 pub use build::{Built, assemble, starts};
 pub use engine::capture::Captures;
 pub use engine::carried::{Carried, FlowOnWire};
@@ -21,8 +24,7 @@ pub use engine::observe::{
     WindowRecord,
 };
 pub use engine::seam::{HostNode, SenderReading};
-pub use hosts::application::{Application, Load};
-pub use hosts::datagrams::{Departures, Heard};
+pub use hosts::datagrams::Departures;
 pub use hosts::host::HostMarking;
 pub use hosts::packet::SimPacket;
 pub use perhop_scenario::build::{MeterPlace, QueuePlace};

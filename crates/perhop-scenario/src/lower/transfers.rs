@@ -64,7 +64,7 @@ fn whole(value: f64) -> u64 {
 mod tests {
     use super::*;
     use crate::words::units::Size;
-    use crate::written::sources::SizeDistribution;
+    use crate::written::sizes::SizeDistribution;
 
     fn many(size: SizeDistribution) -> Vec<(Span, Bytes)> {
         let mean_interval = Some(Time(Span::from_millis(10)));

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::words::units::{Rate, Size, Time};
 use crate::written::defaults;
-use crate::written::sources::SizeDistribution;
+use crate::written::sizes::SizeDistribution;
 
 /// What somebody does over a flow: it says what is sent and when, and has results of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,7 +20,7 @@ pub enum Application {
         /// How much data each reply has.
         size: SizeDistribution,
         /// From a reply to the next request.
-        #[serde(default = "defaults::no_thought")]
+        #[serde(default = "no_thought")]
         think: TimeDistribution,
     },
     /// Of a `[[flow]]`: pages. A page is one main object and, once that is there, others, which the connections fetch in turn. What
@@ -40,7 +40,7 @@ pub enum Application {
         #[schemars(range(min = 1, max = 100))]
         connections: u32,
         /// From a page to the next.
-        #[serde(default = "defaults::no_thought")]
+        #[serde(default = "no_thought")]
         think: TimeDistribution,
     },
     /// Of a `[[flow]]`: video in chunks, one after the other over one connection, at the rate that BBA-0 chooses by how much video the
@@ -106,6 +106,11 @@ fn jitter_buffer() -> Time {
 /// G.711 without concealment of losses: the default of G.107, table 2.
 fn bpl() -> f64 {
     4.3
+}
+
+/// The next request at once: ours.
+fn no_thought() -> TimeDistribution {
+    TimeDistribution::Fixed { time: defaults::no_time() }
 }
 
 /// Pries et al. 2012, table 4: the fit to main objects.

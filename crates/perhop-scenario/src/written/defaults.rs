@@ -12,7 +12,6 @@ use crate::words::choices::{
 };
 use crate::words::marks::{Mark, Selector};
 use crate::words::units::{Limit, Rate, Size, Time};
-use crate::written::application::TimeDistribution;
 
 /// Seed 1: ours.
 pub(crate) fn seed() -> u64 {
@@ -51,11 +50,6 @@ pub(crate) fn call_rate() -> Rate {
 /// Its packet.
 pub(crate) fn call_packet() -> Size {
     Size(Bytes(200))
-}
-
-/// The next request at once: ours.
-pub(crate) fn no_thought() -> TimeDistribution {
-    TimeDistribution::Fixed { time: no_time() }
 }
 
 /// A sample of every series each second: ours.

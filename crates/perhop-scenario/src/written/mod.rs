@@ -8,5 +8,6 @@ pub mod file;
 pub mod port;
 pub mod profile;
 pub mod queue;
+pub mod sizes;
 pub mod sources;
 pub mod tcp;

@@ -9,11 +9,11 @@ use perhop_core::units::Bytes;
 use perhop_tcp::segment::Segment;
 use perhop_tcp::sender::SenderStats;
 
+use crate::applications::application::Application;
+use crate::applications::call::Heard;
 use crate::engine::carried::Carried;
 use crate::engine::marks::MarkCounts;
 use crate::engine::observe::{Recorder, TcpRecord, WindowRecord};
-use crate::hosts::application::Application;
-use crate::hosts::datagrams::Heard;
 
 /// A TCP sender's state for observers.
 #[derive(Clone, Copy, Debug, Default)]

@@ -16,12 +16,13 @@ use perhop_tcp::receiver::Receiver;
 use perhop_tcp::segment::Segment;
 use perhop_tcp::sender::{Sender, SenderStats};
 
+use crate::applications::application::Application;
+use crate::applications::call::Heard;
 use crate::engine::marks::MarkCounts;
 use crate::engine::observe::{PacketStore, Recorder, TcpEvent, TcpRecord, WindowRecord};
 use crate::engine::seam::{HostNode, SenderReading};
-use crate::hosts::application::Application;
 use crate::hosts::connection::Connection;
-use crate::hosts::datagrams::{Drain, Heard, Source};
+use crate::hosts::datagrams::{Drain, Source};
 use crate::hosts::deadlines::Deadlines;
 use crate::hosts::fill::{PSH, fill_ack, fill_segment};
 use crate::hosts::packet::SimPacket;

@@ -1,11 +1,9 @@
 //! Hosts in virtual time, and the packets that they send.
 
-pub mod application;
 pub mod connection;
 pub mod datagrams;
 pub mod deadlines;
 pub mod fill;
 pub mod host;
 pub mod packet;
-pub mod player;
 pub mod processing;

@@ -14,13 +14,13 @@ use perhop_core::time::{Instant, Span};
 use perhop_core::units::{BitRate, Bytes};
 use perhop_tcp::sender::SenderStats;
 
+use crate::applications::application::{Application, Load};
+use crate::applications::call::Heard;
 use crate::engine::delays::{DelayRange, Delays};
 use crate::engine::link::{Link, LinkStats};
 use crate::engine::observe::Trace;
 use crate::engine::seam::HostNode;
 use crate::engine::{AnyNode, Engine};
-use crate::hosts::application::{Application, Load};
-use crate::hosts::datagrams::Heard;
 use crate::results::by_class::ClassResult;
 use crate::results::sample::{Ends, Series, conditioners, used_between};
 use crate::results::totals::{QueueTotals, Totals, UdpTotals};

@@ -18,7 +18,8 @@ use crate::words::choices::Clock;
 use crate::words::units::{Size, Time};
 use crate::written::defaults;
 use crate::written::file::{Ack, AckPolicy, Arrivals, Flow, PerDirection, ScenarioFile, Udp};
-use crate::written::sources::{Pattern, SizeDistribution};
+use crate::written::sizes::SizeDistribution;
+use crate::written::sources::Pattern;
 use crate::written::tcp::Tcp;
 
 /// Longest packet: the length field of an IPv4 header has 16 bits (RFC 791 section 3.1).

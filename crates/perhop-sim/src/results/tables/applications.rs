@@ -6,8 +6,8 @@ use perhop_scenario::model::{ApplicationKind, Call, Video};
 
 use super::flows::secs;
 use super::{Run, Table, columns};
-use crate::hosts::application::Load;
-use crate::hosts::datagrams::Heard;
+use crate::applications::application::Load;
+use crate::applications::call::Heard;
 use crate::results::{ApplicationResult, Played, e_model};
 
 impl ApplicationResult {

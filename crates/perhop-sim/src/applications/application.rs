@@ -15,7 +15,7 @@ use perhop_core::units::Bytes;
 use perhop_core::variate::Variate;
 use perhop_scenario::model::ApplicationKind;
 
-use crate::hosts::player::Player;
+use crate::applications::player::Player;
 
 /// The data asked for at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
