@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -29,7 +30,7 @@ CELLS = {cell.name: cell for cell in rig.cells()}
 
 @pytest.mark.parametrize(
     ("program", "many"),
-    [("compare.py", 1), ("compare.py --of bbr", 1), ("effects.py", len(effects.TABLES)), ("queues.py", 2)],
+    [("compare.py", 1), ("compare.py --of bbr", 1), ("effects.py", len(effects.TABLES)), ("queues.py", 3)],
 )
 def test_the_page_has_the_tables_of_the_numbers(program: str, many: int) -> None:
     name, *options = program.split()
@@ -119,6 +120,14 @@ def test_a_burst_loses_what_the_page_says() -> None:
         limits = (f"link.r-d.rate={rate}Mbit/s", f"port.r-d.class.all.queue.limit={queue}p")
         assert scenario.override(*limits).run().classes["dropped_packets"].sum() == simulated
         assert abs(on_rig - simulated) <= 1
+
+
+def test_the_page_of_tcp_counts_the_means_that_agree() -> None:
+    words = [sys.executable, str(FOLDER / "queues.py")]
+    said = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+    agree = re.search(r"\*\*(\d+ of \d+ means agree)\*\*", said)
+    assert agree is not None
+    assert f"| {agree[1]} within" in (FOLDER.parents[1] / "docs" / "tcp.md").read_text()
 
 
 def test_every_arm_has_the_same_thirty_cells() -> None:

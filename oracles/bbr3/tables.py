@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import polars as pl
-from scipy import stats
 
 HERE = Path(__file__).resolve().parent
 FACTORS = {"alone": ["queue", "flows", "sender"], "beside": ["flows", "buffer", "sender"]}
@@ -57,9 +56,10 @@ def measured(campaign: str, store: Path) -> pl.DataFrame:
 
 def shown(values: pl.Series) -> str:
     """Return a mean with half its 95 % interval."""
-    mean, deviation = float(values.mean()), float(values.std())  # type: ignore[arg-type]
-    half = float(stats.t.ppf(0.975, len(values) - 1)) * deviation / len(values) ** 0.5
-    return f"{mean:.3g} ± {half:.2g}"
+    from perhop.stats.intervals import mean_interval
+
+    found = mean_interval(values.to_numpy())
+    return f"{found.mean:.3g} ± {found.half_width:.2g}"
 
 
 def hosts() -> dict[tuple[str, float, str], float]:

@@ -14,13 +14,13 @@ frames were late are left out.
 from __future__ import annotations
 
 import argparse
-import math
 import sys
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 from scipy import stats
 
@@ -36,6 +36,7 @@ RIG = {"goodput_bit_s": "goodput", "loss": "loss", "timeouts": "timeouts"}
 """The rig's columns, which begin with ``start_`` where they are of the start."""
 TOLERANCE = 0.10
 LATE_P99_US, LATE_MAX_US = 500, 100_000
+ROUNDING = 1e-12
 FEW = 5
 """Where the rig has fewer time-outs on average they are not judged: a share of them says nothing."""
 
@@ -94,14 +95,17 @@ def rows(runs: pl.DataFrame, part: str) -> Iterator[tuple[list[str], dict[tuple[
         yield line, verdicts
 
 
-def shown(values: np.ndarray) -> str:
+def shown(values: npt.ArrayLike) -> str:
     """Return a mean with half its 95 % interval."""
-    return f"{values.mean():.3g} ± {half(values):.2g}"
+    return f"{np.mean(values):.3g} ± {half(values):.2g}"
 
 
-def half(values: np.ndarray) -> float:
-    """Return half the 95 % interval of a mean."""
-    return float(stats.t.ppf(0.975, len(values) - 1) * values.std(ddof=1) / math.sqrt(len(values)))
+def half(values: npt.ArrayLike) -> float:
+    """Return half the 95 % interval of a mean, without what is left of equal values by rounding."""
+    from perhop.stats.intervals import mean_interval
+
+    found = mean_interval(values)
+    return found.half_width if found.half_width > ROUNDING * abs(found.mean) else 0.0
 
 
 def _verdict(response: str, rig: np.ndarray, arm: np.ndarray) -> str:

@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use perhop_core::histogram::Histogram;
 use perhop_core::time::{Instant, Span};
+use perhop_core::timed::Timed;
+use perhop_sim::Application;
 
 use crate::kernel::{Clock, Interest, Listener, Poller, Stream, Udp, exact_timers};
 use crate::kernel_host::LatestTcpInfo;
@@ -30,16 +32,40 @@ pub struct Sender {
     pub socket: Stream,
     /// Where it connects to.
     pub to: SocketAddrV4,
-    /// Bytes to send; endless without.
-    pub size: Option<u64>,
-    /// Whether a FIN follows.
-    pub close: bool,
+    /// What it sends.
+    pub data: Data,
     /// Where what `TCP_INFO` tells is put.
     pub latest: Arc<LatestTcpInfo>,
 }
 
+/// The data of a TCP flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Data {
+    /// Without an end.
+    Endless,
+    /// So many bytes more, and then a FIN where the connection closes.
+    Transfer {
+        /// Bytes that the kernel has not.
+        left: u64,
+        /// Whether a FIN follows.
+        close: bool,
+    },
+    /// What an application asks for.
+    Asked {
+        /// Which one, by its place in [`Work::applications`].
+        application: usize,
+        /// Bytes that the kernel has had.
+        written: u64,
+        /// Bytes asked for that the kernel has not.
+        left: u64,
+    },
+}
+
 /// All there is to do.
+#[derive(Default)]
 pub struct Work {
+    /// The applications, by their numbers, each with the node of its connections.
+    pub applications: Vec<(usize, Application)>,
     /// In order of their starts.
     pub senders: VecDeque<Sender>,
     /// One at each host that receives TCP.
@@ -60,6 +86,8 @@ pub struct Report {
     pub broken: Vec<String>,
     /// Those of the connections that are open at the end, or have handed over all their bytes.
     pub controls: Controls,
+    /// The applications, as they are at the end, each with its node.
+    pub applications: Vec<(usize, Application)>,
 }
 
 enum Item {
@@ -76,6 +104,8 @@ struct Loop {
     poller: Poller,
     items: Vec<Item>,
     waiting: VecDeque<Sender>,
+    applications: Vec<(usize, Application)>,
+    clock: Clock,
     buffer: Vec<u8>,
     report: Report,
 }
@@ -90,6 +120,8 @@ pub fn serve(work: Work, clock: Clock, stop: &AtomicBool) -> io::Result<Report> 
         poller: Poller::new()?,
         items: Vec::new(),
         waiting: work.senders,
+        applications: work.applications,
+        clock,
         buffer: vec![0; 1 << 18],
         report: Report::default(),
     };
@@ -102,7 +134,9 @@ pub fn serve(work: Work, clock: Clock, stop: &AtomicBool) -> io::Result<Report> 
     let mut next_reading = Instant::ZERO + READ_EVERY;
     let mut ready = Vec::new();
     while !stop.load(Relaxed) {
-        let first = all.waiting.front().map_or(Instant::MAX, |sender| sender.start);
+        let opens = all.waiting.front().map(|sender| sender.start);
+        let asks = all.applications.iter().filter_map(|(_, application)| application.next_timeout());
+        let first = asks.chain(opens).min().unwrap_or(Instant::MAX);
         let sleep = clock.until(first.min(next_reading)).min(LONGEST_SLEEP);
         ready.clear();
         ready.extend(all.poller.wait(sleep)?);
@@ -112,6 +146,10 @@ pub fn serve(work: Work, clock: Clock, stop: &AtomicBool) -> io::Result<Report> 
         let now = clock.now();
         while all.waiting.front().is_some_and(|sender| sender.start <= now) {
             all.open()?;
+        }
+        for application in 0..all.applications.len() {
+            all.applications[application].1.on_timeout(now);
+            all.write(application)?;
         }
         if now >= next_reading {
             all.read();
@@ -124,7 +162,7 @@ pub fn serve(work: Work, clock: Clock, stop: &AtomicBool) -> io::Result<Report> 
     }
     all.read();
     all.controls()?;
-    Ok(all.report)
+    Ok(Report { applications: all.applications, ..all.report })
 }
 
 impl Loop {
@@ -143,13 +181,15 @@ impl Loop {
 
     fn open(&mut self) -> io::Result<()> {
         let Some(sender) = self.waiting.pop_front() else { return Ok(()) };
-        match sender.socket.connect(sender.to) {
-            Ok(()) => self.add(Item::Sender(sender)),
-            Err(error) => {
-                self.report.broken.push(format!("flow {} could not connect: {error}", sender.name));
-                Ok(())
-            }
+        if let Err(error) = sender.socket.connect(sender.to) {
+            self.report.broken.push(format!("flow {} could not connect: {error}", sender.name));
+            return Ok(());
         }
+        if let Data::Asked { application, .. } = sender.data {
+            let slot = u32::try_from(self.items.len()).map_err(io::Error::other)?;
+            self.applications[application].1.add_line(slot);
+        }
+        self.add(Item::Sender(sender))
     }
 
     fn serve(&mut self, id: usize) -> io::Result<()> {
@@ -165,19 +205,15 @@ impl Loop {
                 }
             }
             Item::Drain(drain) => drain.discard()?,
-            Item::Sender(sender) => match sender.push(&self.buffer) {
-                Ok(Fed::Open) => {}
-                Ok(Fed::Done) => {
-                    self.poller.change(sender.socket.as_fd(), id as u64, Interest::End)?;
-                    if let Item::Sender(sender) = std::mem::replace(item, Item::Gone) {
-                        *item = Item::Done(sender);
-                    }
+            Item::Sender(sender) => {
+                if let Data::Asked { application, written, .. } = sender.data {
+                    let una = written - sender.socket.unacknowledged()?;
+                    let slot = u32::try_from(id).map_err(io::Error::other)?;
+                    self.applications[application].1.on_acknowledged(self.clock.now(), slot, una);
+                    self.write(application)?;
                 }
-                Err(error) => {
-                    self.report.broken.push(format!("flow {}: {error}", sender.name));
-                    *item = Item::Gone;
-                }
-            },
+                self.push(id)?;
+            }
             Item::Done(sender) => {
                 self.poller.remove(sender.socket.as_fd())?;
                 if let Err(error) = sender.socket.ended() {
@@ -199,6 +235,44 @@ impl Loop {
                 }
             },
             Item::Gone => {}
+        }
+        Ok(())
+    }
+
+    /// Gives the connections of an application what they are to send now.
+    fn write(&mut self, application: usize) -> io::Result<()> {
+        while let Some((slot, bytes)) = self.applications[application].1.poll_write() {
+            let id = slot as usize;
+            if let Item::Sender(Sender { data: Data::Asked { left, .. }, .. }) = &mut self.items[id] {
+                *left += bytes.0;
+                self.push(id)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the kernel what it takes of sender `id`, and waits for what comes next there.
+    fn push(&mut self, id: usize) -> io::Result<()> {
+        let Item::Sender(sender) = &mut self.items[id] else { return Ok(()) };
+        let pushed = sender.push(&self.buffer).and_then(|left| match (left, sender.data) {
+            (false, Data::Transfer { close: true, .. }) => sender.socket.finish().map(|()| left),
+            _ => Ok(left),
+        });
+        let left = match pushed {
+            Ok(left) => left,
+            Err(error) => {
+                self.report.broken.push(format!("flow {}: {error}", sender.name));
+                self.items[id] = Item::Gone;
+                return Ok(());
+            }
+        };
+        let interest = if left { Interest::ReadWrite } else { Interest::End };
+        self.poller.change(sender.socket.as_fd(), id as u64, interest)?;
+        if !left
+            && matches!(sender.data, Data::Transfer { .. })
+            && let Item::Sender(sender) = std::mem::replace(&mut self.items[id], Item::Gone)
+        {
+            self.items[id] = Item::Done(sender);
         }
         Ok(())
     }
@@ -225,28 +299,26 @@ impl Loop {
     }
 }
 
-/// Whether a sender has more to give.
-enum Fed {
-    Open,
-    Done,
-}
-
 impl Sender {
-    /// Gives the kernel what it takes.
-    fn push(&mut self, zeros: &[u8]) -> io::Result<Fed> {
+    /// Gives the kernel what it takes; whether there is more for it.
+    fn push(&mut self, zeros: &[u8]) -> io::Result<bool> {
         loop {
-            let most = self
-                .size
-                .map_or(zeros.len(), |left| usize::try_from(left).unwrap_or(usize::MAX).min(zeros.len()));
+            let left = match self.data {
+                Data::Endless => u64::MAX,
+                Data::Transfer { left, .. } | Data::Asked { left, .. } => left,
+            };
+            let most = usize::try_from(left).unwrap_or(usize::MAX).min(zeros.len());
             if most == 0 {
-                if self.close {
-                    self.socket.finish()?;
-                }
-                return Ok(Fed::Done);
+                return Ok(false);
             }
-            match self.socket.write(&zeros[..most])? {
-                None => return Ok(Fed::Open),
-                Some(sent) => self.size = self.size.map(|left| left - sent as u64),
+            let Some(sent) = self.socket.write(&zeros[..most])? else { return Ok(true) };
+            match &mut self.data {
+                Data::Endless => {}
+                Data::Transfer { left, .. } => *left -= sent as u64,
+                Data::Asked { written, left, .. } => {
+                    *written += sent as u64;
+                    *left -= sent as u64;
+                }
             }
         }
     }
@@ -273,11 +345,10 @@ mod tests {
             start: Instant::ZERO,
             socket,
             to,
-            size: Some(1000),
-            close,
+            data: Data::Transfer { left: 1000, close },
             latest,
         };
-        let work = Work { senders: [sender].into(), listeners: Vec::new(), drains: Vec::new() };
+        let work = Work { senders: [sender].into(), ..Work::default() };
         let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {
             let served = scope.spawn(|| serve(work, Clock::starting_in(Span::ZERO), &stop));

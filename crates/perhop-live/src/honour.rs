@@ -31,10 +31,6 @@ const LEAST_BUFFER: u64 = 6 << 20;
 /// The timestamps option with its padding, bytes.
 const TIMESTAMPS: u64 = 12;
 
-/// Why an application is refused.
-const IN_VIRTUAL_TIME: &str =
-    "applications run in virtual time alone: sockets of a kernel send what a flow has";
-
 /// The settings of one host's kernel.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
@@ -91,16 +87,10 @@ pub fn honour(scenario: &Scenario) -> Result<Honoured, Vec<String>> {
     }
     for flow in &scenario.flows {
         plan.tcp(flow);
-        if flow.application.is_some() {
-            plan.refuse(format!("flow.{}.application: {IN_VIRTUAL_TIME}", flow.name));
-        }
     }
     for flow in &scenario.udp {
         if flow.packet_size.0 < UDP_HEADERS {
             plan.refuse(format!("udp.{}.packet_size: IP and UDP headers alone have 28 bytes", flow.name));
-        }
-        if flow.call.is_some() {
-            plan.refuse(format!("udp.{}.application: {IN_VIRTUAL_TIME}", flow.name));
         }
         for node in [flow.from, flow.to] {
             plan.mtu(node, flow.packet_size.0);
@@ -251,7 +241,12 @@ impl Plan<'_> {
         }
         for flow in flows {
             let params = &flow.tcp.params;
-            if params.size.is_some() {
+            if flow.application.is_some() {
+                self.refuse(format!(
+                    "flow.{}.application: iperf3 sends without a pause: run.endpoint = \"own\" for applications",
+                    flow.name
+                ));
+            } else if params.size.is_some() {
                 self.refuse(format!(
                     "flow.{}.size: iperf3's server closes when its client has handed over the last byte, and what is on its way \
                      then is lost: run.endpoint = \"own\" for transfers that end",
@@ -529,17 +524,20 @@ duration = "1s"
     }
 
     #[test]
-    fn applications_are_refused() {
+    fn iperf3_has_no_applications_over_tcp() {
         let web = "application = { kind = \"pages\" }";
-        let text = format!(
-            "node = [{{ name = \"a\" }}, {{ name = \"b\" }}]\nlink = [{{ ends = [\"a\", \"b\"], rate = \"1Mbit/s\" }}]\n\
-             run.duration = \"1s\"\n[[flow]]\nname = \"w\"\nfrom = \"a\"\nto = \"b\"\n{web}\n\
-             [[udp]]\nname = \"v\"\nfrom = \"a\"\nto = \"b\"\napplication = {{ kind = \"call\" }}\n"
-        );
-        let loaded = perhop_scenario::load(text.as_bytes(), "a.toml", &[]).expect("a scenario");
-        let refused = honour(&loaded.scenario).expect_err("there are none on real packets");
-        assert_eq!(refused.len(), 8, "six connections and two ways: {refused:?}");
-        assert!(refused.iter().all(|why| why.ends_with(&format!(".application: {IN_VIRTUAL_TIME}"))));
+        let with = |endpoint: &str| {
+            let text = format!(
+                "node = [{{ name = \"a\" }}, {{ name = \"b\" }}]\nlink = [{{ ends = [\"a\", \"b\"], rate = \"1Mbit/s\" }}]\n\
+                 run = {{ duration = \"1s\", endpoint = \"{endpoint}\" }}\n[[flow]]\nname = \"w\"\nfrom = \"a\"\nto = \"b\"\n{web}\n\
+                 [[udp]]\nname = \"v\"\nfrom = \"a\"\nto = \"b\"\napplication = {{ kind = \"call\" }}\n"
+            );
+            honour(&perhop_scenario::load(text.as_bytes(), "a.toml", &[]).expect("a scenario").scenario)
+        };
+        assert!(with("own").is_ok());
+        let refused = with("iperf3").expect_err("it has no pauses");
+        assert_eq!(refused.len(), 6, "six connections: {refused:?}");
+        assert!(refused[0].starts_with("flow.w[0].application: iperf3"), "{refused:?}");
     }
 
     #[test]

@@ -17,7 +17,7 @@ use perhop_core::queue::Backlog;
 use perhop_core::sink::{DropReason, SiteId};
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
-use perhop_sim::{HostMarking, HostNode, MarkCounts, Recorder, SenderReading};
+use perhop_sim::{Application, Heard, HostMarking, HostNode, MarkCounts, Recorder, SenderReading};
 use perhop_tcp::sender::SenderStats;
 
 use crate::frame::Frame;
@@ -186,8 +186,8 @@ pub enum End {
     Receiving(Receiving),
     /// Of UDP, where the packets come from.
     Source(Backlog),
-    /// Of UDP, where they go.
-    Drain(MarkCounts),
+    /// Of UDP, where they go; with what is heard of a call.
+    Drain(MarkCounts, Option<Box<Heard>>),
 }
 
 /// An end and the port by which its packets leave.
@@ -205,6 +205,8 @@ pub struct KernelHost {
     ends: BTreeMap<FlowId, Place>,
     /// The arrivals to be written to the device, and when each was due.
     pub out: VecDeque<(Instant, Frame)>,
+    /// The applications over connections that begin here, once they have stopped.
+    pub applications: Vec<Application>,
     timed: bool,
 }
 
@@ -213,7 +215,7 @@ impl KernelHost {
     #[must_use]
     pub fn new(site: SiteId, ports: Vec<Outgoing<Frame>>, ends: BTreeMap<FlowId, Place>) -> Self {
         let timed = ports.iter().any(|out| out.port.has_deadlines());
-        Self { site, ports, ends, out: VecDeque::new(), timed }
+        Self { site, ports, ends, out: VecDeque::new(), applications: Vec::new(), timed }
     }
 
     /// The host's kernel has sent `frame`, which is filled in.
@@ -239,7 +241,7 @@ impl KernelHost {
                 meta.dscp = end.marking.as_mut().map_or(Dscp::DEFAULT, |marking| marking.mark(meta.class));
             }
             End::Source(sent) => sent.add(Bytes(frame.get().full_len.into())),
-            End::Drain(_) => {}
+            End::Drain(..) => {}
         }
         self.ports[place.port.0 as usize].enqueue(now, frame, io);
         io.ready(place.port);
@@ -302,7 +304,12 @@ impl Node<Frame> for KernelHost {
                     marking.covered.on_data(meta.dscp);
                 }
             }
-            End::Drain(arrived) => arrived.add(meta.dscp, len),
+            End::Drain(arrived, heard) => {
+                arrived.add(meta.dscp, len);
+                if let Some(heard) = heard {
+                    heard.receive(now, heard.due(frame.get().sent));
+                }
+            }
             End::Receiving(_) | End::Source(_) => {}
         }
         self.out.push_back((now, frame));
@@ -370,6 +377,14 @@ impl HostNode for KernelHost {
     }
 
     fn drain(&self, flow: FlowId) -> Option<&MarkCounts> {
-        if let End::Drain(arrived) = &self.ends.get(&flow)?.end { Some(arrived) } else { None }
+        if let End::Drain(arrived, _) = &self.ends.get(&flow)?.end { Some(arrived) } else { None }
+    }
+
+    fn heard(&self, flow: FlowId) -> Option<&Heard> {
+        if let End::Drain(_, heard) = &self.ends.get(&flow)?.end { heard.as_deref() } else { None }
+    }
+
+    fn applications(&self) -> &[Application] {
+        &self.applications
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use perhop_core::histogram::Histogram;
 use perhop_scenario::model::Scenario;
-use perhop_sim::tables::{Of, Run, TABLES, Table};
+use perhop_sim::tables::{Of, Run, Table};
 use serde_json::{Value, json};
 
 use crate::honour::{Honoured, Settings};
@@ -30,9 +30,9 @@ pub fn write(
         "packets_created": results.counts.packets_created,
     });
     write!(out, "{{\"tables\":")?;
-    tables(out, &run, &TABLES)?;
+    tables(out, &run, run.tables())?;
     write!(out, ",\"trace\":")?;
-    tables(out, &run, trace)?;
+    tables(out, &run, trace.iter().copied())?;
     let digest = format!("{:016x}", results.event_digest);
     let rest = [
         ("counts", counts),
@@ -112,9 +112,13 @@ fn quantiles(histogram: &Histogram) -> Value {
     json!({"p50": of(500), "p99": of(990), "p999": of(999), "max": of(1000)})
 }
 
-fn tables(out: &mut impl Write, run: &Run<'_>, tables: &[&Table]) -> io::Result<()> {
+fn tables(
+    out: &mut impl Write,
+    run: &Run<'_>,
+    tables: impl Iterator<Item = &'static Table>,
+) -> io::Result<()> {
     write!(out, "{{")?;
-    for (i, table) in tables.iter().enumerate() {
+    for (i, table) in tables.enumerate() {
         write!(out, "{}\"{}\":{{", if i > 0 { "," } else { "" }, table.name)?;
         let rows = (table.rows)(run);
         for (k, column) in table.columns.iter().enumerate() {

@@ -9,7 +9,9 @@ use perhop_core::queue::Backlog;
 use perhop_core::time::Instant;
 use perhop_scenario::build::{Network, Registry};
 use perhop_scenario::model::Scenario;
-use perhop_sim::{HostMarking, MarkCounts, PacketStore, Results, Simulation, TraceKinds, assemble, starts};
+use perhop_sim::{
+    HostMarking, MarkCounts, PacketStore, Results, Simulation, TraceKinds, assemble, heard, starts,
+};
 
 use crate::frame::Frame;
 use crate::kernel_host::{End, KernelHost, LatestTcpInfo, Place, Receiving, Sending};
@@ -50,19 +52,26 @@ impl Arrival {
 pub fn replay(scenario: &Scenario, arrivals: &[Arrival], trace: TraceKinds) -> io::Result<Results> {
     let network = Network::<Frame>::new(scenario, &Registry::new())
         .map_err(|error| io::Error::other(error.to_string()))?;
+    let starts = starts(scenario);
     let mut ends: BTreeMap<usize, BTreeMap<FlowId, Place>> = BTreeMap::new();
     for (i, (id, route)) in (0u32..).map(FlowId).zip(&network.routes).enumerate() {
         let (out, back) = (network.port[route.forward[0]], network.port[route.reverse[0]]);
         let (from, to, first, second) = match scenario.flows.get(i) {
             Some(flow) => {
-                let size = flow.tcp.params.size.map(|size| size.0);
+                let size = flow.tcp.params.size.filter(|_| flow.application.is_none()).map(|size| size.0);
                 let receiving = Receiving::new(HostMarking::new(&flow.ack_marking), size);
                 let sending = Sending::new(Arc::<LatestTcpInfo>::default(), flow.mark, size);
                 (flow.from, flow.to, End::Sending(sending), End::Receiving(receiving))
             }
             None => {
-                let flow = &scenario.udp[i - scenario.flows.len()];
-                (flow.from, flow.to, End::Source(Backlog::default()), End::Drain(MarkCounts::default()))
+                let k = i - scenario.flows.len();
+                let (flow, heard) = (&scenario.udp[k], heard(scenario, k, starts[i]));
+                (
+                    flow.from,
+                    flow.to,
+                    End::Source(Backlog::default()),
+                    End::Drain(MarkCounts::default(), heard),
+                )
             }
         };
         ends.entry(from).or_default().insert(id, Place { end: first, port: out });
@@ -70,8 +79,7 @@ pub fn replay(scenario: &Scenario, arrivals: &[Arrival], trace: TraceKinds) -> i
     }
     let host_node =
         |node: usize, site, ports| KernelHost::new(site, ports, ends.remove(&node).unwrap_or_default());
-    let mut simulation =
-        Simulation::of(assemble(scenario, network, trace, starts(scenario), host_node), &scenario.run);
+    let mut simulation = Simulation::of(assemble(scenario, network, trace, starts, host_node), &scenario.run);
     for arrival in arrivals {
         simulation.advance_to(arrival.at);
         simulation.at_host(arrival.at, arrival.node, |host_node, io| {

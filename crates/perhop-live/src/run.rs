@@ -142,6 +142,9 @@ pub fn run(
     driver.errors.connections.extend(programs.broken);
     let mut controls = applications.controls;
     controls.extend(programs.controls);
+    for (node, application) in applications.applications {
+        driver.simulation.host(node, |host_node, _| host_node.applications.push(application));
+    }
     driver.errors.sources = senders.lag;
     driver.errors.unsent = senders.refused;
     driver.errors.cpu = since(cpu_before, cpu_time()?);

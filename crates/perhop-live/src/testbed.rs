@@ -1,6 +1,6 @@
 //! Hosts as namespaces, each with one TUN device, and the sockets of the flows in them.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddrV4;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use perhop_core::time::Instant;
 use perhop_core::units::Bytes;
 use perhop_scenario::build::Network;
 use perhop_scenario::model::{Endpoint, Scenario};
-use perhop_sim::{Departures, HostMarking, MarkCounts};
+use perhop_sim::{Departures, HostMarking, MarkCounts, applications, heard};
 
 use crate::addresses::{RECEIVING, of_flow, of_node};
-use crate::endpoints::{Sender, Work};
+use crate::endpoints::{Data, Sender, Work};
 use crate::frame::Frame;
 use crate::honour::{Honoured, Settings, UDP_HEADERS, options};
 use crate::iperf3::Pair;
@@ -105,7 +105,8 @@ impl Testbed {
     ) -> io::Result<Self> {
         let hosts: io::Result<Vec<Host>> =
             honoured.hosts.iter().map(|(&node, settings)| Host::new(node, settings)).collect();
-        let work = Work { senders: VecDeque::new(), listeners: Vec::new(), drains: Vec::new() };
+        let applications = applications(scenario, starts).collect();
+        let work = Work { applications, ..Work::default() };
         let mut testbed = Self {
             hosts: hosts?,
             work,
@@ -182,7 +183,8 @@ impl Testbed {
         let flow = &scenario.flows[i];
         let params = &flow.tcp.params;
         let latest = Arc::<LatestTcpInfo>::default();
-        let size = params.size.map(|size| size.0);
+        // that of an application's is what it has been given by then
+        let size = params.size.filter(|_| flow.application.is_none()).map(|size| size.0);
         let close = params.close && size.is_some();
         let last = size.map(|size| size + u64::from(close));
         self.place(flow.from, i, End::Sending(Sending::new(Arc::clone(&latest), flow.mark, last)), ports.0);
@@ -203,16 +205,16 @@ impl Testbed {
             self.host(flow.from)?.namespace.inside(|| Stream::bound(of_flow(i), &options))?;
         self.lacking.extend(lacking.into_iter().map(str::to_owned));
         let to = SocketAddrV4::new(of_node(flow.to), RECEIVING);
-        self.work.senders.push_back(Sender {
-            name: flow.name.clone(),
-            node: flow.from,
-            start,
-            socket,
-            to,
-            size,
-            close,
-            latest,
-        });
+        let data = match (flow.application, size) {
+            (Some(number), _) => {
+                socket.tell_acknowledgments()?;
+                Data::Asked { application: number, written: 0, left: 0 }
+            }
+            (None, Some(left)) => Data::Transfer { left, close },
+            (None, None) => Data::Endless,
+        };
+        let (name, node) = (flow.name.clone(), flow.from);
+        self.work.senders.push_back(Sender { name, node, start, socket, to, data, latest });
         Ok(())
     }
 
@@ -228,7 +230,7 @@ impl Testbed {
         let socket =
             self.host(flow.from)?.namespace.inside(|| Udp::new(of_flow(i), flow.mark.value() << 2))?;
         self.place(flow.from, i, End::Source(Backlog::default()), ports.0);
-        self.place(flow.to, i, End::Drain(MarkCounts::default()), ports.1);
+        self.place(flow.to, i, End::Drain(MarkCounts::default(), heard(scenario, k, start)), ports.1);
         let Bytes(size) = flow.packet_size;
         self.sources.push(Source {
             socket,

@@ -9,7 +9,7 @@ use numpy::PyArray1;
 use perhop_core::time::Instant;
 use perhop_scenario::Loaded;
 use perhop_sim::Results;
-use perhop_sim::tables::{OPTIONAL, Run, TABLES, TRACES, Table, trace_kinds};
+use perhop_sim::tables::{Run, TRACES, Table, trace_kinds};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -168,8 +168,7 @@ fn to_python<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let run = Run::new(&loaded.scenario, results);
     let dict = PyDict::new(py);
-    let optional = OPTIONAL.into_iter().filter(|table| (table.rows)(&run) > 0);
-    dict.set_item("tables", tables::to_python(py, &run, TABLES.into_iter().chain(optional))?)?;
+    dict.set_item("tables", tables::to_python(py, &run, run.tables())?)?;
     dict.set_item("trace", tables::to_python(py, &run, trace.iter().copied())?)?;
     dict.set_item("delays", delay_counts(py, results)?)?;
     let counts = PyDict::new(py);

@@ -61,11 +61,6 @@ fn an_application_says_how_much_there_is() {
     assert_snapshot!(with(&format!("{application}\ntcp = {{ size = \"9kB\" }}")), @"110:16 flow.bulk.tcp.size: the application says how much data there is (leave `size` out, or `application`)");
     assert_snapshot!(with(&format!("{application}\narrivals = {{ mean_interval = \"1s\"{SIZE} }}")), @"109:15 flow.bulk.application: `arrivals` says already what this flow sends (leave one of them out, or write two flows)");
     assert_snapshot!(with(&application.replace("application", "aplication")), @"109:1 flow.bulk.aplication: there is no setting `aplication` here (did you mean `application`?)");
-    let live = lines(domain(&[
-        ("name = \"bulk\"", &format!("name = \"bulk\"\n{application}")),
-        ("[run]", "[run]\nclock = \"live\""),
-    ]));
-    assert_snapshot!(live, @"110:24 flow.bulk.application.kind: `requests` is of virtual time alone: sockets of a kernel send what a flow has (leave `run.clock` out, or `application`)");
 }
 
 /// The UDP flow `cbr` with further lines.
@@ -83,11 +78,6 @@ fn calls() {
     assert_snapshot!(udp(&format!("{CALL}\npattern = {{ kind = \"poisson\" }}")), @"120:11 udp.cbr.pattern: a call sends at a constant rate (leave `pattern` out, or `application`)");
     assert_snapshot!(udp(&format!("application = {{ kind = \"requests\"{SIZE} }}")), @"119:24 udp.cbr.application.kind: `requests` is of TCP, and this is UDP (write it in a [[flow]]; a [[udp]] has `call`)");
     assert_snapshot!(with(CALL), @"109:24 flow.bulk.application.kind: a `call` is of UDP, and this is TCP (write it in a [[udp]]; `requests`, `pages` and `video` are of a [[flow]])");
-    let live = lines(domain(&[
-        ("name = \"cbr\"", &format!("name = \"cbr\"\n{CALL}")),
-        ("[run]", "[run]\nclock = \"live\""),
-    ]));
-    assert_snapshot!(live, @"120:24 udp.cbr.application.kind: `call` is of virtual time alone: sockets of a kernel send what a flow has (leave `run.clock` out, or `application`)");
     let alone = [
         ("rate = \"240kbit/s\"\npacket_size = \"200B\"\n", ""),
         ("name = \"cbr\"", &*format!("name = \"cbr\"\n{CALL}")),

@@ -64,7 +64,9 @@ pub fn build(
     let network = Network::new(scenario, elements)?;
     let mut ends: Vec<host::Ends> = scenario.nodes.iter().map(|_| host::Ends::default()).collect();
     let mut placing = Placing { scenario, elements, ports: &network.port, starts: &starts, ends: &mut ends };
-    placing.applications();
+    for (node, application) in applications(scenario, &starts) {
+        placing.ends[node].applications.push(application);
+    }
     for (i, route) in network.routes.iter().enumerate() {
         placing.flow(i, route)?;
     }
@@ -88,6 +90,31 @@ pub fn starts(scenario: &model::Scenario) -> Vec<Instant> {
         starts[application.flows.clone()].fill(first);
     }
     starts
+}
+
+/// The applications over TCP in the order of the scenario, each with the node where its connections begin.
+pub fn applications<'a>(
+    scenario: &'a model::Scenario,
+    starts: &'a [Instant],
+) -> impl Iterator<Item = (usize, Application)> + 'a {
+    let run = &scenario.run;
+    scenario.applications.iter().enumerate().map(move |(number, application)| {
+        let path = format!("flow.{}.application", application.name);
+        let stream = Stream::new(run.seed, run.replication, &path);
+        let first = application.flows.start;
+        (
+            scenario.flows[first].from,
+            Application::new(number, application.kind.clone(), stream, starts[first]),
+        )
+    })
+}
+
+/// What hears UDP flow `k`, which begins at `start`, if it is one way of a call.
+#[must_use]
+pub fn heard(scenario: &model::Scenario, k: usize, start: Instant) -> Option<Box<Heard>> {
+    let flow = &scenario.udp[k];
+    let buffer = scenario.calls[flow.call?].jitter_buffer;
+    Some(Box::new(Heard::new(&scenario.run, flow, start, buffer)))
 }
 
 /// Puts a run together: `host` makes the host of a node from its number, its site and its outgoing interfaces.
@@ -142,18 +169,6 @@ struct Placing<'a> {
 }
 
 impl Placing<'_> {
-    /// The applications, before their flows.
-    fn applications(&mut self) {
-        let run = &self.scenario.run;
-        for (number, application) in self.scenario.applications.iter().enumerate() {
-            let path = format!("flow.{}.application", application.name);
-            let stream = Stream::new(run.seed, run.replication, &path);
-            let (first, start) = (application.flows.start, self.starts[application.flows.start]);
-            let ends = &mut self.ends[self.scenario.flows[first].from];
-            ends.applications.push(Application::new(number, application.kind.clone(), stream, start));
-        }
-    }
-
     /// Flow number `i`; TCP flows come first, then UDP flows.
     fn flow(&mut self, i: usize, route: &Route) -> Result<(), ElementError> {
         let id = FlowId(small(i));
@@ -228,10 +243,7 @@ impl Placing<'_> {
         let departures = Departures::new(run, flow, self.starts[i]);
         let source = Source::new(sending, departures);
         self.ends[flow.from].sources.push(source);
-        let heard = flow.call.map(|call| {
-            let buffer = self.scenario.calls[call].jitter_buffer;
-            Box::new(Heard::new(run, flow, self.starts[i], buffer))
-        });
+        let heard = heard(self.scenario, k, self.starts[i]);
         self.ends[flow.to].drains.push(Drain::new(receiving, heard));
     }
 }

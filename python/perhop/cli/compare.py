@@ -123,8 +123,7 @@ def _runs(what: Sequence[str], out: Path | None, force: bool, as_json: bool) -> 
     if as_json:
         print_json([{"class": row.of, **dict(row.arms)} for row in rows])
         return
-    tables = (side_by_side.numbers(rows, "By class, after the warm-up"), side_by_side.flows(arms))
-    show(*side_by_side.in_words(rows), "", *(one for one in tables if one.rows))
+    show(*side_by_side.in_words(arms), "", *side_by_side.tables(arms))
     if out is not None:
         print(out)
     else:

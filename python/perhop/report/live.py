@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from perhop.plot import two_clocks
 from perhop.report import page
-from perhop.report.side_by_side import ComparedRow, by_class_of, numbers
+from perhop.report.side_by_side import ComparedRow, applications, by_class_of, numbers
 from perhop.run import summary
 from perhop.run.run import run as simulate
 
@@ -33,14 +33,16 @@ def part(run: StoredRun, meaning: Description) -> dict[str, Any] | None:
     class_of = summary.class_of(meaning, transfers=False)
     kernel = by_class_of(run.table("classes"), run.table("flows"))
     simulator = by_class_of(simulated.classes, simulated.flows)
+    rows = [ComparedRow(name, (("kernel", kernel[name]), ("simulator", simulator[name]))) for name in kernel]
     svg = two_clocks.draw(run.table("series"), simulated.series, class_of, meaning.run.warmup_s)
     return {
         "how": how,
         "controls": controls,
         "only": [],
-        "numbers": numbers(
-            [ComparedRow(name, (("kernel", kernel[name]), ("simulator", simulator[name]))) for name in kernel]
-        ),
+        "numbers": [
+            *applications({"kernel": run.table, "simulator": lambda name: getattr(simulated, name)}),
+            numbers(rows, "By class, after the warm-up"),
+        ],
         "figure": page.drawing(
             "two-clocks",
             "Kernel and simulator",

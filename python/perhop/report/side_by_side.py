@@ -6,7 +6,7 @@ import difflib
 import shlex
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,9 @@ from perhop.plot import cdf, overlay, series
 from perhop.report import page
 from perhop.report.figure import Figure
 from perhop.run import summary
+from perhop.say import run
 from perhop.say.document import MOST_ROWS, Table, filled
+from perhop.say.run_tables import CALLS, LOADS, VIDEOS
 from perhop.scenario.overrides import toml
 from perhop.units import bit_rate, duration, percent
 
@@ -31,6 +33,12 @@ _OF_FLOWS = (
     "goodput: goodput_bit_s | srtt: srtt_s | sent: segments_sent | repeated: retransmissions | "
     "time-outs: timeouts"
 )
+
+_OF_APPLICATIONS = {
+    "applications": ("Times from request to last byte, of loads asked for after the warm-up", LOADS),
+    "videos": ("Video after the warm-up", VIDEOS),
+    "calls": ("Calls by the E-model, as the listener of each way has them", CALLS),
+}
 
 Arms = tuple[str, Mapping[str, Any] | None]
 """A run's name, and the values of a thing in it."""
@@ -74,7 +82,7 @@ def table(arms: Sequence[Arm]) -> list[ComparedRow]:
     return [ComparedRow(name, tuple((arm, own.get(name)) for arm, own in found.items())) for name in names]
 
 
-def numbers(rows: Sequence[ComparedRow], title: str = "") -> Table:
+def numbers(rows: Sequence[ComparedRow], title: str) -> Table:
     """Return the compared values as a table."""
     return _by_run(title, [(row.of, row.arms) for row in rows], "class", _NUMBERS)
 
@@ -95,6 +103,27 @@ def flows(arms: Sequence[Arm]) -> Table:
     return replace(table, of=len(found) * len(arms), picked=picked, whole=whole)
 
 
+def applications(arms: Mapping[str, Callable[[str], pl.DataFrame]]) -> list[Table]:
+    """Return tables of what came of applications, from the function by which each run gives its tables."""
+    found = []
+    for name, (title, columns) in _OF_APPLICATIONS.items():
+        own = {arm: {row["name"]: row for row in table(name).to_dicts()} for arm, table in arms.items()}
+        rows = [
+            (one, [(arm, values.get(one)) for arm, values in own.items()])
+            for one in dict.fromkeys(one for values in own.values() for one in values)
+        ]
+        if rows:
+            found.append(_by_run(title, rows, "name", columns))
+    return found
+
+
+def tables(arms: Sequence[Arm]) -> list[Table]:
+    """Return all that is compared as tables: applications, classes, flows."""
+    of_applications = applications({one.name: one.run.table for one in arms})
+    title = "By class, after the warm-up"
+    return [one for one in (*of_applications, numbers(table(arms), title), flows(arms)) if one.rows]
+
+
 def _by_run(title: str, rows: Iterable[tuple[str, Iterable[Arms]]], of: str, columns: str) -> Table:
     """Return a table with a row for each thing in each run."""
     each = [
@@ -105,9 +134,12 @@ def _by_run(title: str, rows: Iterable[tuple[str, Iterable[Arms]]], of: str, col
     return filled(title, [of, "run", columns], each, most=None)
 
 
-def in_words(rows: Sequence[ComparedRow]) -> list[str]:
-    """Describe goodput, loss and delay of each class in the first run and in the others."""
-    return [sentence for row in rows if (sentence := _sentence(row))]
+def in_words(arms: Sequence[Arm]) -> list[str]:
+    """Describe what came of applications in each run, then goodput, loss and delay of each class."""
+    of_applications = [
+        f"{one.name}: {'. '.join(parts)}." for one in arms if (parts := run.applications(one.run.table))
+    ]
+    return of_applications + [sentence for row in table(arms) if (sentence := _sentence(row))]
 
 
 def _sentence(row: ComparedRow) -> str:
@@ -222,7 +254,6 @@ def figures(arms: Sequence[Arm]) -> list[Figure]:
 
 def render(arms: Sequence[Arm], command: Sequence[str], target: str) -> str:
     """Return the page that compares runs with the first, by the words of `command` with `-o target`."""
-    rows = table(arms)
     drawn = [
         page.drawing(
             one.name,
@@ -240,8 +271,8 @@ def render(arms: Sequence[Arm], command: Sequence[str], target: str) -> str:
         {
             "title": " and ".join(one.name for one in arms),
             "arms": arms,
-            "sentences": in_words(rows),
-            "numbers": [numbers(rows), flows(arms)],
+            "sentences": in_words(arms),
+            "numbers": tables(arms),
             "figures": drawn,
             "differences": differences(arms),
             "command": shlex.join([*command, "-o", target]),

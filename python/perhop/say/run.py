@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -41,9 +41,21 @@ def got(run: StoredRun, meaning: Description) -> str:
     else:
         text = f"Goodput by class: {_classes(classes)}"
     said = f"{text}{_unfair(classes)}{_nothing(run, meaning)}"
-    told = (_loads(run.table("applications")), _videos(run.table("videos")), _calls(run.table("calls")))
-    parts = (said, *told)
-    return ". ".join(part for part in parts if part) + "."
+    return ". ".join([said, *applications(run.table)]) + "."
+
+
+def applications(table: Callable[[str], pl.DataFrame]) -> list[str]:
+    """Describe what came of applications, of those kinds that there are, from the tables of a run by name."""
+    parts = (_loads(table("applications")), _videos(table("videos")), _calls(table("calls")))
+    return [part for part in parts if part]
+
+
+def _first(parts: Sequence[str], rest: str) -> list[str]:
+    """Return the parts, or the first of many and how many others are like `rest`."""
+    if len(parts) <= _MOST_NAMED:
+        return list(parts)
+    named = parts[: _MOST_NAMED - 1]
+    return [*named, f"{len(parts) - len(named)} others {rest}"]
 
 
 def _each(run: StoredRun, meaning: Description) -> str:
@@ -66,24 +78,20 @@ def _loads(applications: pl.DataFrame) -> str:
     """Describe each application's load times: the median, and what 95 % do not exceed; slow ones first."""
     asked = applications.filter(pl.col("kind") != "video")
     rows = asked.sort("load_p95_s", descending=True, nulls_last=False, maintain_order=True).to_dicts()
-    named = rows if len(rows) <= _MOST_NAMED else rows[: _MOST_NAMED - 1]
     parts = [
         f"{row['name']} half within {duration(row['load_p50_s'])}, 95 % within {duration(row['load_p95_s'])}"
         if row["loads_done"]
         else f"{row['name']} none of {row['loads']} whole"
-        for row in named
+        for row in rows
     ]
-    parts += [f"{rest} others sooner"] if (rest := len(rows) - len(named)) else []
-    return f"Loads: {'; '.join(parts)}" if parts else ""
+    return f"Loads: {'; '.join(_first(parts, 'sooner'))}" if parts else ""
 
 
 def _videos(videos: pl.DataFrame) -> str:
     """Describe how long each video stood still and at what rate it played; those that stood longest first."""
     rows = videos.sort("rebuffering_s", descending=True, maintain_order=True).to_dicts()
-    named = rows if len(rows) <= _MOST_NAMED else rows[: _MOST_NAMED - 1]
-    parts = [f"{row['name']} stood still {duration(row['rebuffering_s'])}{_rate(row)}" for row in named]
-    parts += [f"{rest} others not as long"] if (rest := len(rows) - len(named)) else []
-    return f"Video: {'; '.join(parts)}" if parts else ""
+    parts = [f"{row['name']} stood still {duration(row['rebuffering_s'])}{_rate(row)}" for row in rows]
+    return f"Video: {'; '.join(_first(parts, 'not as long'))}" if parts else ""
 
 
 def _rate(row: dict[str, Any]) -> str:
@@ -95,10 +103,9 @@ def _calls(calls: pl.DataFrame) -> str:
     """Describe the score of each call as its listener with the lower one has it; bad ones first."""
     worst = calls.sort("mos", maintain_order=True).unique("call", keep="first", maintain_order=True)
     rows = worst.filter(pl.col("mos").is_not_null()).to_dicts()
-    named = rows if len(rows) <= _MOST_NAMED else rows[: _MOST_NAMED - 1]
-    parts = [f"{row['call']} {row['mos']:.2f}" for row in named]
-    parts += [f"{rest} others better"] if (rest := len(rows) - len(named)) else []
-    return f"Calls, mean opinion score of the worse way: {', '.join(parts)}" if parts else ""
+    parts = [f"{row['call']} {row['mos']:.2f}" for row in rows]
+    score = "Calls, mean opinion score of the worse way"
+    return f"{score}: {', '.join(_first(parts, 'better'))}" if parts else ""
 
 
 def _listed(parts: Sequence[str]) -> str:

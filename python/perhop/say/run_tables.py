@@ -22,8 +22,16 @@ _DROPPED = "dropped: dropped_packets"
 _BUSY = "busy: {utilization:%} | with data: {utilization_data:%} | with ACKs: {utilization_acks:%}"
 _TRANSFERS = "flow: group | class | begun | completed | mean: mean_s | 50 %: median_s | 95 %: p95_s"
 _ENDS = "flow: name | from | to"
-_LOADS = (
+LOADS = (
     "loads | whole: loads_done | 50 %: load_p50_s | 95 %: load_p95_s | 99 %: load_p99_s | longest: load_max_s"
+)
+VIDEOS = (
+    "stood still: rebuffering_s | times: rebuffers | mean rate: rate_mean_bit_s | switches | "
+    "first chunk after: startup_s"
+)
+CALLS = (
+    "from | to | MOS: {mos:.2f} | R: {rating:.1f} | mouth to ear: mouth_to_ear_s | lost: {lost_ratio:%} | "
+    "never came: lost_packets | too late: late_packets"
 )
 
 
@@ -64,22 +72,13 @@ def printed(tables: Mapping[str, pl.DataFrame], meaning: Description, folder: Pa
         title = "Transfers of the whole run: time from start to end of those that completed"
         yield filled(title, [_TRANSFERS], transfers)
     if "applications" in tables:
-        columns = ["application: name | kind", _LOADS]
         title = "Applications: times from request to last byte, of loads asked for after the warm-up"
-        yield table("applications", title, tables["applications"], *columns)
+        yield table("applications", title, tables["applications"], "application: name | kind", LOADS)
     if "videos" in tables:
-        columns = [
-            "video: name | stood still: rebuffering_s | times: rebuffers | mean rate: rate_mean_bit_s",
-            "switches | first chunk after: startup_s",
-        ]
-        yield table("videos", "Video after the warm-up", tables["videos"], *columns)
+        yield table("videos", "Video after the warm-up", tables["videos"], "video: name", VIDEOS)
     if "calls" in tables:
-        columns = [
-            "call: name | from | to | MOS: {mos:.2f} | R: {rating:.1f} | mouth to ear: mouth_to_ear_s",
-            "lost: {lost_ratio:%} | never came: lost_packets | too late: late_packets",
-        ]
         title = "Calls by the E-model, as the listener of each way has them, after the warm-up"
-        yield table("calls", title, tables["calls"], *columns)
+        yield table("calls", title, tables["calls"], "call: name", CALLS)
     if tables["udp"].height:
         sent = "throughput: throughput_bit_s | sent: sent_packets | arrived: arrived_packets"
         columns = [_ENDS, sent, "mean delay: delay_mean_s"]

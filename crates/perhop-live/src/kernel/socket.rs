@@ -133,6 +133,34 @@ impl Stream {
         would_block(got)
     }
 
+    /// Lets epoll tell an error, which is none, when all of a write is acknowledged: `SOF_TIMESTAMPING_TX_ACK`.
+    ///
+    /// # Errors
+    /// Of the kernel.
+    pub fn tell_acknowledgments(&self) -> io::Result<()> {
+        let flags = libc::SOF_TIMESTAMPING_TX_ACK
+            | libc::SOF_TIMESTAMPING_SOFTWARE
+            | libc::SOF_TIMESTAMPING_OPT_TSONLY;
+        option(&self.0, libc::SOL_SOCKET, libc::SO_TIMESTAMPING, &flags)
+    }
+
+    /// How many bytes are written and not acknowledged: `SIOCOUTQ`. What [`Self::tell_acknowledgments`] has told is taken away.
+    ///
+    /// # Errors
+    /// Of the kernel.
+    pub fn unacknowledged(&self) -> io::Result<u64> {
+        // SAFETY: a message without room for data or control, of which the kernel says how long it was.
+        while unsafe {
+            let mut message: libc::msghdr = std::mem::zeroed();
+            libc::recvmsg(self.0.as_raw_fd(), &raw mut message, libc::MSG_ERRQUEUE)
+        } >= 0
+        {}
+        let mut bytes: libc::c_int = 0;
+        // SAFETY: the kernel writes one integer.
+        checked(unsafe { libc::ioctl(self.0.as_raw_fd(), libc::TIOCOUTQ, &raw mut bytes) })?;
+        u64::try_from(bytes).map_err(io::Error::other)
+    }
+
     /// Sends no more: a FIN follows what was written.
     ///
     /// # Errors

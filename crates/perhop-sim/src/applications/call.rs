@@ -53,6 +53,13 @@ impl Heard {
         }
     }
 
+    /// When a packet that was seen to leave at `seen` was to leave: as the last one by then.
+    #[must_use]
+    pub fn due(&self, seen: Instant) -> Instant {
+        let before = self.sent_until(seen).saturating_sub(1);
+        self.start + after(self.rate, self.len, before)
+    }
+
     /// From mouth to ear: the time that a packet is filled in, its way and the buffer. `None` while nothing has arrived.
     #[must_use]
     pub fn mouth_to_ear(&self) -> Option<Span> {
@@ -139,6 +146,9 @@ mod tests {
                 let before = sent.iter().filter(|one| **one < at).count() as u64;
                 let until = sent.iter().filter(|one| **one <= at).count() as u64;
                 assert_eq!((call.sent_before(at), call.sent_until(at)), (before, until), "{rate} {at:?}");
+            }
+            for &at in &sent {
+                assert_eq!([Span::ZERO, Span::from_micros(700)].map(|late| call.due(at + late)), [at, at]);
             }
         }
     }

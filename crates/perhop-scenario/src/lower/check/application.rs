@@ -3,16 +3,14 @@
 use crate::lower::check::{count, sizes};
 use crate::read::mistakes::Report;
 use crate::read::tree::{Step, steps};
-use crate::words::choices::Clock;
 use crate::words::units::Time;
 use crate::written::application::{Application, TimeDistribution};
 use crate::written::file::{Flow, Udp};
 use crate::written::sources::Pattern;
 
 /// Checks the application of flow number `i`.
-pub(crate) fn of_flow(application: &Application, flow: &Flow, i: usize, clock: Clock, report: &mut Report) {
+pub(crate) fn of_flow(application: &Application, flow: &Flow, i: usize, report: &mut Report) {
     let at = steps!["flow", i, "application"];
-    in_virtual_time(application, &at, clock, report);
     if flow.arrivals.is_some() {
         let hint = Some("leave one of them out, or write two flows".to_owned());
         report.error(&at, "`arrivals` says already what this flow sends", hint);
@@ -62,9 +60,8 @@ pub(crate) fn of_flow(application: &Application, flow: &Flow, i: usize, clock: C
 }
 
 /// Checks the application of UDP flow number `i`.
-pub(crate) fn of_udp(application: &Application, flow: &Udp, i: usize, clock: Clock, report: &mut Report) {
+pub(crate) fn of_udp(application: &Application, flow: &Udp, i: usize, report: &mut Report) {
     let at = steps!["udp", i, "application"];
-    in_virtual_time(application, &at, clock, report);
     if !matches!(application, Application::Call { .. }) {
         let rule = format!("`{}` is of TCP, and this is UDP", application.kind());
         let hint = "write it in a [[flow]]; a [[udp]] has `call`".to_owned();
@@ -73,18 +70,6 @@ pub(crate) fn of_udp(application: &Application, flow: &Udp, i: usize, clock: Clo
     if flow.pattern != Pattern::Cbr {
         let hint = Some("leave `pattern` out, or `application`".to_owned());
         report.error(&steps!["udp", i, "pattern"], "a call sends at a constant rate", hint);
-    }
-}
-
-/// Nothing asks and thinks on real packets yet.
-fn in_virtual_time(application: &Application, at: &[Step], clock: Clock, report: &mut Report) {
-    if clock == Clock::Live {
-        let rule = format!(
-            "`{}` is of virtual time alone: sockets of a kernel send what a flow has",
-            application.kind()
-        );
-        let hint = "leave `run.clock` out, or `application`";
-        report.error(&[at, &steps!["kind"]].concat(), rule, Some(hint.to_owned()));
     }
 }
 

@@ -70,14 +70,14 @@ pub(crate) fn check(file: &ScenarioFile, report: &mut Report) {
             arrivals(given, flow, i, report);
         }
         if let Some(given) = &flow.application {
-            application::of_flow(given, flow, i, file.run.clock, report);
+            application::of_flow(given, flow, i, report);
         }
     }
     for (i, flow) in file.udp.iter().enumerate() {
         count(&steps!["udp", i, "count"], flow.count.unwrap_or(1), flow.ports, report);
         udp(flow, file.run.packet_size, i, report);
         if let Some(given) = &flow.application {
-            application::of_udp(given, flow, i, file.run.clock, report);
+            application::of_udp(given, flow, i, report);
         }
     }
     if let Some(size) = file.run.packet_size {

@@ -141,6 +141,12 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// The tables that are not records: [`TABLES`], and of [`OPTIONAL`] those with rows.
+    pub fn tables(&self) -> impl Iterator<Item = &'static Table> + '_ {
+        let optional = OPTIONAL.into_iter().filter(|table| (table.rows)(self) > 0);
+        TABLES.into_iter().chain(optional)
+    }
+
     fn node(&self, node: usize) -> &str {
         &self.scenario.nodes[node].name
     }
