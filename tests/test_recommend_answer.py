@@ -46,9 +46,10 @@ def raced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Stor
     ) -> Store:
         levels = tuple(Level(name, (f"run.interval={200 + k}ms",)) for k, name in enumerate(names))
         design = Design.full([Factor(FACTOR, levels)], replications=most)
-        responses = goals.responses(goal, None)
+        scenario = Scenario.load(ACCESS)
+        responses = goals.responses(goal, None, scenario)
         select = Select(goal, True, 0.02, 0.95, 0, most)
-        asked = Campaign("a", Scenario.load(ACCESS), design, responses, select=select)
+        asked = Campaign("a", scenario, design, responses, select=select)
 
         def execute(task: Task) -> Finished:
             said = dict(one.split("=") for one in task.overrides)

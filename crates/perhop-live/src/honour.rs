@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use perhop_core::time::Span;
 use perhop_scenario::model::{AckPolicy, Endpoint, Flow, NodeKind, Scenario};
 use perhop_tcp::settings::{
-    Counting, CubicForm, Growth, Guard, Halving, InitialSsthresh, LossWindow, MinRtoBounds, RecoveryExit,
-    RecoveryKind, SlowStartKind,
+    Counting, CubicForm, Growth, Guard, Halving, IdleRestart, InitialSsthresh, LossWindow, MinRtoBounds,
+    RecoveryExit, RecoveryKind, SlowStartKind,
 };
 
 use crate::addresses::{MOST_FLOWS, MOST_PROGRAMS};
@@ -312,7 +312,12 @@ impl Plan<'_> {
         self.sysctl(flow.from, "ipv4/tcp_frto", flag(params.frto, "2"), flow);
         self.sysctl(flow.from, "ipv4/tcp_recovery", flag(rack, "1"), flow);
         self.sysctl(flow.from, "ipv4/tcp_early_retrans", flag(rack, "3"), flow);
-        self.sysctl(flow.from, "ipv4/tcp_slow_start_after_idle", flag(params.idle_restart, "1"), flow);
+        self.sysctl(
+            flow.from,
+            "ipv4/tcp_slow_start_after_idle",
+            flag(params.idle_restart != IdleRestart::Off, "1"),
+            flow,
+        );
         let most = |node| self.buffers.get(node).copied().unwrap_or(LEAST_BUFFER);
         let (read, write) = (most(&flow.to), most(&flow.from));
         self.sysctl(flow.to, "ipv4/tcp_rmem", format!("4096 131072 {read}"), flow);
@@ -358,7 +363,7 @@ impl Plan<'_> {
 /// Whether something differs, and how.
 type Difference = (bool, &'static str);
 
-fn connection(flow: &Flow) -> [Difference; 9] {
+fn connection(flow: &Flow) -> [Difference; 10] {
     let params = &flow.tcp.params;
     [
         (params.abe, "abe: a kernel's mark is like a loss"),
@@ -372,6 +377,10 @@ fn connection(flow: &Flow) -> [Difference; 9] {
         (!params.limited_transmit, "limited_transmit: cannot be turned off"),
         (params.guard != Guard::Careful, "guard: the careful one of RFC 6582"),
         (params.ect1, "ecn: data is ECT(0), from dctcp too"),
+        (
+            params.idle_restart == IdleRestart::InitialWindow,
+            "idle_restart: cwnd is halved for each idle time-out, to the initial window at last",
+        ),
         (
             params.window.0 > 65_535,
             "window: the kernel's own window starts at 64 KiB and grows as the receiver reads (autotuning), up to this one",

@@ -11,7 +11,9 @@ use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
 use perhop_scenario::build::{Network, Registry};
 use perhop_scenario::model::{Endpoint, Scenario};
-use perhop_sim::{HostNode, PacketStore, Recorder, Results, Simulation, TraceKinds, assemble, starts};
+use perhop_sim::{
+    Application, HostNode, PacketStore, Recorder, Results, Simulation, TraceKinds, assemble, starts,
+};
 
 use crate::addresses::of_node;
 use crate::budget::Errors;
@@ -140,11 +142,8 @@ pub fn run(
     driver.errors.applications = applications.lag;
     driver.errors.connections = applications.broken;
     driver.errors.connections.extend(programs.broken);
-    let mut controls = applications.controls;
-    controls.extend(programs.controls);
-    for (node, application) in applications.applications {
-        driver.simulation.host(node, |host_node, _| host_node.applications.push(application));
-    }
+    let controls = applications.controls.into_iter().chain(programs.controls).collect();
+    driver.place(applications.applications);
     driver.errors.sources = senders.lag;
     driver.errors.unsent = senders.refused;
     driver.errors.cpu = since(cpu_before, cpu_time()?);
@@ -267,6 +266,13 @@ impl Driver {
             }
         }
         Ok(true)
+    }
+
+    /// Puts applications that have stopped at their hosts, whose results they are.
+    fn place(&mut self, applications: Vec<(usize, Application)>) {
+        for (node, application) in applications {
+            self.simulation.host(node, |host_node, _| host_node.applications.push(application));
+        }
     }
 
     /// Writes to a host what is not the network's.

@@ -36,9 +36,7 @@ fn a_flow_without_a_profile_does_what_a_host_of_today_does() {
     let flow = &with("", &[]).expect("valid").scenario.flows[1];
     let params = flow.tcp.params;
     assert_eq!((params.cc, params.recovery, params.initial_window), (Growth::Cubic, RecoveryKind::Sack, 10));
-    assert!(
-        params.handshake && params.close && params.limited_transmit && params.idle_restart && params.frto
-    );
+    assert!(params.handshake && params.close && params.limited_transmit && params.frto);
     assert_eq!((rto(&params), params.rto.tick), ([1_000, 200, 60_000], Span::ZERO));
     // the largest number of whole segments in 6 MiB
     assert_eq!(params.window, Bytes(6 * 1024 * 1024 / 1460 * 1460));

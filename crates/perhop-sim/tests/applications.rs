@@ -63,9 +63,9 @@ fn the_first_load_takes_a_handshake_and_the_rounds_of_slow_start() {
 fn a_pause_beyond_the_time_out_begins_with_slow_start_again() {
     let restarts = requests(FIFTEEN, &fixed("3s"), "");
     let took_by = |overrides: &[&str]| took(&run(&restarts, overrides, TraceKinds::default()));
-    let after = took_by(&["flow.web.tcp.idle_restart=true"]);
+    let after = took_by(&["flow.web.tcp.idle_restart=initial-window"]);
     assert!(after.len() > 4 && after[1..].iter().all(|took| *took == 4 * ROUND), "{after:?}");
-    let without = took_by(&["flow.web.tcp.idle_restart=false"]);
+    let without = took_by(&["flow.web.tcp.idle_restart=off"]);
     assert!(without[3..].iter().all(|took| *took == 14_000 + ROUND), "{without:?}");
 }
 

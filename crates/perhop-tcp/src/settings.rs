@@ -85,8 +85,8 @@ pub struct TcpParams {
     pub pacing: bool,
     /// The seed of the random numbers of a congestion control.
     pub seed: u64,
-    /// Whether cwnd falls to the initial window after an idle time-out (RFC 5681 section 4.1).
-    pub idle_restart: bool,
+    /// What an idle time of more than a retransmission time-out leaves of cwnd.
+    pub idle_restart: IdleRestart,
     /// Whether every time-out of one segment lowers ssthresh, not the first alone.
     pub repeat_timeout_cuts: bool,
     /// Whether a time-out within a recovery lowers ssthresh below what the recovery has set.
@@ -365,7 +365,7 @@ impl TcpParams {
         abe: false,
         pacing: false,
         seed: 0,
-        idle_restart: true,
+        idle_restart: IdleRestart::InitialWindow,
         repeat_timeout_cuts: false,
         recovery_timeout_cuts: true,
         timeout_window: TimeoutWindow::Segment,
@@ -386,6 +386,19 @@ impl TcpParams {
             forget_after: 0,
         },
     };
+}
+
+/// What an idle time of more than a retransmission time-out leaves of cwnd.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IdleRestart {
+    /// All of it.
+    Off,
+    /// The initial window (RFC 5681 section 4.1).
+    InitialWindow,
+    /// Half of it for each time-out that has passed, and no less than the initial window; ssthresh is at least three quarters of
+    /// what it was. What the application leaves unused for a time-out is halved too, and slow start goes on while half of cwnd is
+    /// used (RFC 2861 section 3, as Linux has it).
+    Validation,
 }
 
 /// The value that the lower bound of the time-out holds for.

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use perhop_core::time::{Instant, Span};
 use perhop_core::timed::Timed;
 use perhop_core::units::Bytes;
-use perhop_tcp::cc::{AckSample, CongestionControl, CongestionSignal, Load};
+use perhop_tcp::cc::{AckSample, AfterIdle, CongestionControl, CongestionSignal, Load};
 use perhop_tcp::rate::{Leaving, LostSegment, RateEstimator, RateSample};
 use perhop_tcp::segment::Ack;
 use perhop_tcp::sender::Sender;
@@ -346,7 +346,7 @@ impl CongestionControl for Noting {
     fn on_congestion(&mut self, _now: Instant, _signal: CongestionSignal, _load: &Load) {}
     fn on_recovery_exit(&mut self, _now: Instant) {}
     fn on_spurious_timeout(&mut self, _now: Instant) {}
-    fn on_restart_after_idle(&mut self, _now: Instant) {}
+    fn on_restart_after_idle(&mut self, _now: Instant, _left: &AfterIdle) {}
     fn deflate(&mut self, _by: Bytes) {}
     fn limit(&mut self, _to: Bytes) {}
     fn cwnd(&self) -> Bytes {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use perhop_core::time::{Instant, Span};
 use perhop_core::timed::Timed;
 use perhop_core::units::Bytes;
-use perhop_tcp::cc::{AckSample, AnyControl, CongestionControl, CongestionSignal, Load, Reno};
+use perhop_tcp::cc::{AckSample, AfterIdle, AnyControl, CongestionControl, CongestionSignal, Load, Reno};
 use perhop_tcp::segment::Ack;
 use perhop_tcp::sender::{Sender, SenderStats};
 use perhop_tcp::settings::{Growth, Guard, RtoParams, TcpParams};
@@ -303,8 +303,8 @@ impl CongestionControl for Noting {
         self.0.on_spurious_timeout(now);
     }
 
-    fn on_restart_after_idle(&mut self, now: Instant) {
-        self.0.on_restart_after_idle(now);
+    fn on_restart_after_idle(&mut self, now: Instant, left: &AfterIdle) {
+        self.0.on_restart_after_idle(now, left);
     }
 
     fn deflate(&mut self, by: Bytes) {

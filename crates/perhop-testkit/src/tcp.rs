@@ -2,8 +2,8 @@
 
 use perhop_core::time::Span;
 use perhop_tcp::settings::{
-    Guard, Halving, InitialSsthresh, LossWindow, PartialAckTimer, RecoveryExit, RtoParams, RttArithmetic,
-    TcpParams,
+    Guard, Halving, IdleRestart, InitialSsthresh, LossWindow, PartialAckTimer, RecoveryExit, RtoParams,
+    RttArithmetic, TcpParams,
 };
 
 /// The values of the profile `rfc`.
@@ -21,7 +21,7 @@ pub const OLD: TcpParams = TcpParams {
     partial_ack_timer: PartialAckTimer::Every,
     limited_transmit: false,
     limited_transmit_resends: true,
-    idle_restart: false,
+    idle_restart: IdleRestart::Off,
     repeat_timeout_cuts: true,
     recovery_timeout_cuts: true,
     rto: RtoParams {

@@ -8,7 +8,7 @@ use perhop_core::sink::{Sink, SiteId};
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::{Bytes, QueueSize};
 use perhop_tcp::ack::{AckAction, AckPolicy, Arrival};
-use perhop_tcp::cc::{AckSample, CongestionControl, CongestionSignal, Load};
+use perhop_tcp::cc::{AckSample, AfterIdle, CongestionControl, CongestionSignal, Load};
 use perhop_tcp::segment::{Ack, SackBlocks, Segment};
 use perhop_tcp::settings::{RecoveryKind, TcpParams};
 use perhop_testkit::laws::{ack_policy, classifier, congestion_control, queue, scheduler};
@@ -276,7 +276,7 @@ impl CongestionControl for Faulty {
 
     fn on_spurious_timeout(&mut self, _now: Instant) {}
 
-    fn on_restart_after_idle(&mut self, _now: Instant) {
+    fn on_restart_after_idle(&mut self, _now: Instant, _left: &AfterIdle) {
         self.0 += 1;
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,12 +17,21 @@ from perhop.say.terminal import show
 if TYPE_CHECKING:
     from perhop.experiment.definition import Campaign
     from perhop.experiment.factors import Factor
+    from perhop.experiment.rules import Goal
     from perhop.scenario.scenario import Scenario
 
 
 def command(
     scenario: options.ScenarioFile,
     overrides: options.Set = None,
+    goal: Annotated[
+        str | None,
+        typer.Option(
+            "--goal",
+            metavar="NAME",
+            help="household, gaming or bulk: what counts; buffers, queues and ways for ACKs are tried.",
+        ),
+    ] = None,
     beside: Annotated[
         list[str] | None,
         typer.Option(
@@ -67,9 +77,10 @@ def command(
     executor: campaign.ExecutorUrl = None,
     as_json: options.Json = False,
 ) -> int:
-    """Try ways to mark ACKs under common random numbers, drop losers, and say which is best, and how sure."""
+    """Try ways to treat ACKs or a line under common random numbers, and say which is best, and how sure."""
     loaded = options.load(scenario, overrides)
-    asked = _asked(scenario.stem, loaded, beside or [], vary or [], weigh, measure, less, delta, level, most)
+    what = _What(goal, weigh, measure, less)
+    asked = _asked(scenario.stem, loaded, what, beside or [], vary or [], _worth(delta, level), level, most)
     folder = out or Path("out") / asked.name
     begin = (
         f"{asked.name}: {len(asked.design.treatments)} candidates, at most {asked.most} replications; "
@@ -78,15 +89,43 @@ def command(
     return _tell(campaign.make(asked, folder, jobs, executor, begin), as_json)
 
 
+@dataclass(frozen=True)
+class _What:
+    """What counts, as asked for."""
+
+    goal: str | None
+    weigh: str | None
+    measure: str | None
+    less: bool
+
+    def check(self) -> None:
+        given = [name for name in ("goal", "weigh", "measure") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise UsageError(f"{' and '.join(f'--{name}' for name in given)}: give one of them")
+        if self.less and self.measure is None:
+            raise UsageError("--less: of what?", "give --measure EXPR with it")
+
+    def goals(self, scenario: Scenario) -> tuple[Goal, ...]:
+        from perhop.experiment.rules import Goal
+        from perhop.recommend import goals
+
+        if self.measure is not None:
+            return (Goal(goals.EXPRESSION, (), -1.0 if self.less else 1.0),)
+        if self.weigh is not None:
+            try:
+                return goals.weighed(self.weigh, scenario)
+            except goals.GoalError as error:
+                raise UsageError(f"--weigh {error}") from error
+        return goals.usual(scenario) if self.goal is None else goals.of_goal(self.goal, scenario)
+
+
 def _asked(
     stem: str,
     scenario: Scenario,
+    what: _What,
     beside: list[str],
     vary: list[str],
-    weigh: str | None,
-    measure: str | None,
-    less: bool,
-    delta: str,
+    worth: float,
     level: float,
     most: int,
 ) -> Campaign:
@@ -95,42 +134,58 @@ def _asked(
     from perhop.experiment.design import Design
     from perhop.experiment.design_check import message
     from perhop.experiment.fault import DesignError
-    from perhop.experiment.rules import Goal, Select
+    from perhop.experiment.rules import Select
     from perhop.experiment.vocabulary import words_of_design
     from perhop.recommend import goals
-    from perhop.recommend.candidates import NothingToTryError, candidates
 
-    worth = _worth(delta, level)
-    if weigh is not None and measure is not None:
-        raise UsageError("--weigh and --measure: give one of them")
-    if less and measure is None:
-        raise UsageError("--less: of what?", "give --measure EXPR with it")
-    try:
-        found = candidates(scenario)
-        chosen = goals.usual(scenario) if weigh is None else goals.weighed(weigh, scenario)
-    except NothingToTryError as error:
-        raise UsageError(str(error), error.hint) from error
-    except goals.GoalError as error:
-        raise UsageError(f"--weigh {error}") from error
-    if measure is not None:
-        chosen = (Goal(goals.EXPRESSION, (), -1.0 if less else 1.0),)
+    what.check()
+    if what.goal is not None:
+        scenario = _probed(scenario, what.goal, beside)
+    factor, left_out = _candidates(scenario, what.goal)
+    chosen = what.goals(scenario)
     warn(scenario.warnings())
-    for reason in found.left_out:
+    for reason in left_out:
         note(f"not tried: {reason}")
-    design = Design.full([found.factor, *_tried(beside, scenario), *factors(vary)], replications=most)
-    responses = goals.responses(chosen, measure)
+    design = Design.full([factor, *_tried(beside, scenario), *factors(vary)], replications=most)
+    responses = goals.responses(chosen, what.measure, scenario)
     known = words_of_design(scenario, design)
     for response in responses:
         response.check(known)
-    if measure is not None and responses[-1].by:
-        raise UsageError(f"--measure {measure}: one number counts, not one of each group")
+    if what.measure is not None and responses[-1].by:
+        raise UsageError(f"--measure {what.measure}: one number counts, not one of each group")
     mistakes, warnings = design.check(scenario)
     if mistakes:
         raise DesignError(mistakes)
     own = {message(one) for one in scenario.warnings()}
     note(*(f"warning: {one}" for one in warnings if one.rule not in own))
-    select = Select(chosen, measure is None, worth, level, _in_use(scenario, design.treatments), most)
+    select = Select(chosen, what.measure is None, worth, level, _in_use(scenario, design.treatments), most)
     return Campaign(f"{stem}-recommend", scenario, design, responses, select=select)
+
+
+def _probed(scenario: Scenario, goal: str, beside: list[str]) -> Scenario:
+    from perhop.recommend.goals import GOALS
+    from perhop.recommend.line import probed
+
+    if goal not in GOALS:
+        raise UsageError(f"--goal {goal}: there are {', '.join(GOALS)}")
+    if beside:
+        hint = "--goal tries queues by itself; --vary crosses more"
+        raise UsageError("--goal and --try: give one of them", hint)
+    return probed(scenario)
+
+
+def _candidates(scenario: Scenario, goal: str | None) -> tuple[Factor, tuple[str, ...]]:
+    """Return the candidates as one factor, and those left out, each with the reason."""
+    from perhop.recommend.candidates import NothingToTryError, candidates
+    from perhop.recommend.line import line
+
+    try:
+        if goal is not None:
+            return line(scenario)
+        found = candidates(scenario)
+    except NothingToTryError as error:
+        raise UsageError(str(error), error.hint) from error
+    return found.factor, found.left_out
 
 
 def _tried(beside: list[str], scenario: Scenario) -> list[Factor]:

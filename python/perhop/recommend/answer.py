@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perhop.experiment.selecting import Selected, Selecting, race, score, without_any
-from perhop.recommend.candidates import BEST_EFFORT, COPY
+from perhop.recommend.candidates import BEST_EFFORT, COPY, FACTOR
 from perhop.recommend.goals import MEASURES
 from perhop.stats.sequential import sequential_interval
 
@@ -162,11 +162,13 @@ def references(design: Design, factor: str, in_use: int | None) -> dict[str, str
     Parameters
     ----------
     factor
-        Name of the factor of ACK markings.
+        Name of the factor of the candidates: that of ACK markings, or another, held against what is in use.
     in_use
         Number of the treatment that is the scenario as it is; other factors are left at its levels.
     """
     treatments = design.treatments
+    if factor != FACTOR:
+        return {} if in_use is None else {"what is in use": treatments[in_use].name}
     place = design.names.index(factor)
     rest = _rest(treatments[in_use or 0].levels, place)
     by_level = {one.levels[place]: one.name for one in treatments if _rest(one.levels, place) == rest}

@@ -2,31 +2,70 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from perhop.experiment.response import Response
 from perhop.experiment.rules import Goal
 
 if TYPE_CHECKING:
-    from perhop.scenario.scenario import Scenario
+    from perhop.scenario.scenario import Description, Scenario
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A measure of a class, an application or a call.
+
+    Attributes
+    ----------
+    column
+        With its table, of the run.
+    called
+        Its name in sentences.
+    sign
+        1 where more is better, -1 where less is.
+    by
+        The column that names what it is of.
+    """
+
+    column: str
+    called: str
+    sign: float
+    by: str = "class"
+
 
 MEASURES = {
-    "goodput": ("goodput_bit_s", "goodput", 1.0),
-    "delay_p50": ("delay_p50_s", "median delay", -1.0),
-    "delay_p95": ("delay_p95_s", "95 % delay", -1.0),
-    "delay_p99": ("delay_p99_s", "99 % delay", -1.0),
-    "delay_p999": ("delay_p999_s", "99.9 % delay", -1.0),
-    "transfer_mean": ("transfer_mean_s", "mean time of a transfer", -1.0),
-    "transfer_p50": ("transfer_p50_s", "median time of a transfer", -1.0),
-    "transfer_p95": ("transfer_p95_s", "95 % time of a transfer", -1.0),
-    "transfer_p99": ("transfer_p99_s", "99 % time of a transfer", -1.0),
+    "goodput": Measure("classes.goodput_bit_s", "goodput", 1.0),
+    "delay_p50": Measure("classes.delay_p50_s", "median delay", -1.0),
+    "delay_p95": Measure("classes.delay_p95_s", "95 % delay", -1.0),
+    "delay_p99": Measure("classes.delay_p99_s", "99 % delay", -1.0),
+    "delay_p999": Measure("classes.delay_p999_s", "99.9 % delay", -1.0),
+    "transfer_mean": Measure("classes.transfer_mean_s", "mean time of a transfer", -1.0),
+    "transfer_p50": Measure("classes.transfer_p50_s", "median time of a transfer", -1.0),
+    "transfer_p95": Measure("classes.transfer_p95_s", "95 % time of a transfer", -1.0),
+    "transfer_p99": Measure("classes.transfer_p99_s", "99 % time of a transfer", -1.0),
+    "load_p50": Measure("applications.load_p50_s", "median load time", -1.0, "name"),
+    "load_p95": Measure("applications.load_p95_s", "95 % load time", -1.0, "name"),
+    "rate": Measure("videos.rate_mean_bit_s", "rate of video", 1.0, "name"),
+    "mos": Measure("calls.mos", "mean opinion score", 1.0, "name"),
 }
-"""Column of `classes`, what it is called, and whether more is better (1) or less (-1)."""
+"""What can be weighed."""
 
 ALWAYS = ("goodput", "delay_p99", "transfer_mean")
-"""Measures that are told of each class, weighed or not."""
+"""Measures of classes that are told, weighed or not."""
+
+TOLD = ("load_p50", "load_p95", "rate", "mos")
+"""Measures that are told of applications and calls, weighed or not."""
+
+GOALS = {
+    "household": ("mos",),
+    "gaming": ("delay_p99", "mos"),
+    "bulk": ("goodput", "transfer_mean"),
+}
+"""What `--goal` takes, and the measures with three times the weight of the others."""
+
+_WHAT = {"class": "class", "name": "application or way of a call"}
 
 EXPRESSION = "measure"
 """The response of `--measure`."""
@@ -37,20 +76,42 @@ class GoalError(ValueError):
 
 
 def usual(scenario: Scenario) -> tuple[Goal, ...]:
-    """Return a goal for each class, all with the same weight.
+    """Return a goal for each class, application and call, all with the same weight.
 
     Of classes with transfers the mean time that one takes, of other classes of TCP their goodput, of classes
-    of UDP alone what 99 % of the delays do not exceed.
+    of UDP alone what 99 % of the delays do not exceed. What an application sends is judged by what comes of
+    it: load times that 95 % do not exceed, the rate of video, the score of each way of a call.
     """
-    resolved = tomllib.loads(scenario.resolve())
+    meaning = scenario.describe()
     found: dict[str, str] = {}
-    for flow in resolved.get("flow", []):
-        finite = "arrivals" in flow or "size" in flow["tcp"]
-        if finite or flow["class"] not in found:
-            found[flow["class"]] = "transfer_mean" if finite else "goodput"
-    for udp in resolved.get("udp", []):
-        found.setdefault(udp["class"], "delay_p99")
-    return tuple(_goal(name, measure, 1.0) for name, measure in found.items())
+    for flow in meaning.flows:
+        if not flow.has_application and (flow.is_transfer or flow.class_ not in found):
+            found[flow.class_] = "transfer_mean" if flow.is_transfer else "goodput"
+    ways = {name for one in meaning.calls for name in _ways(meaning, one.name)}
+    for udp in meaning.udp:
+        if udp.name not in ways:
+            found.setdefault(udp.class_, "delay_p99")
+    goals = [_goal(name, measure, 1.0) for name, measure in found.items()]
+    for one in meaning.applications:
+        goals.append(_goal(one.name, "rate" if one.kind == "video" else "load_p95", 1.0))
+    return (*goals, *(_goal(name, "mos", 1.0) for name in sorted(ways)))
+
+
+def _ways(meaning: Description, call: str) -> list[str]:
+    """Return the names of both flows of a call: ``call[0]`` of `call`, ``call[2]`` of `call[1]`."""
+    first = next(
+        place for place, udp in enumerate(meaning.udp) if udp.name.partition("[")[0] == call.partition("[")[0]
+    )
+    number = int(call.partition("[")[2].rstrip("]") or 0)
+    return [udp.name for udp in meaning.udp[first + 2 * number : first + 2 * number + 2]]
+
+
+def of_goal(name: str, scenario: Scenario) -> tuple[Goal, ...]:
+    """Return the usual measures, with the weights of a key of `GOALS`."""
+    return tuple(
+        replace(one, weight=3.0 * one.weight) if one.response in GOALS[name] else one
+        for one in usual(scenario)
+    )
 
 
 def weighed(text: str, scenario: Scenario) -> tuple[Goal, ...]:
@@ -61,17 +122,22 @@ def weighed(text: str, scenario: Scenario) -> tuple[Goal, ...]:
     GoalError
         A part is not written so, or names a class or a measure that there is not.
     """
-    classes = sorted({one.group[0] for one in usual(scenario)})
+    meaning = scenario.describe()
+    names = {
+        "class": sorted({one.class_ for one in meaning.flows} | {one.class_ for one in meaning.udp}),
+        "name": [one.group[0] for one in usual(scenario) if MEASURES[one.response].by == "name"],
+    }
     found: dict[tuple[str, str], float] = {}
     for part in text.split(","):
-        what, equals, weight = part.partition("=")
-        name, colon, measure = (word.strip() for word in what.partition(":"))
+        of, equals, weight = part.partition("=")
+        name, colon, measure = (word.strip() for word in of.partition(":"))
         if not equals or not colon:
             raise GoalError(f"{part!r} is no weight: write CLASS:MEASURE=WEIGHT, such as web:transfer_mean=2")
-        if name not in classes:
-            raise GoalError(f"{part!r}: no class {name!r}; there are {', '.join(classes)}")
         if measure not in MEASURES:
             raise GoalError(f"{part!r}: no measure {measure!r}; there are {', '.join(MEASURES)}")
+        known, what = names[MEASURES[measure].by], _WHAT[MEASURES[measure].by]
+        if name not in known:
+            raise GoalError(f"{part!r}: no {what} {name!r}; there are {', '.join(known) or 'none'}")
         try:
             value = float(weight)
         except ValueError:
@@ -84,10 +150,14 @@ def weighed(text: str, scenario: Scenario) -> tuple[Goal, ...]:
     return tuple(_goal(name, measure, value) for (name, measure), value in found.items())
 
 
-def responses(goals: Sequence[Goal], expression: str | None) -> tuple[Response, ...]:
-    """Return the measured responses: measures of classes, and the expression."""
-    names = dict.fromkeys([*ALWAYS, *(one.response for one in goals if one.response in MEASURES)])
-    found = [Response.parse(name, f"mean(classes.{MEASURES[name][0]}) by class") for name in names]
+def responses(goals: Sequence[Goal], expression: str | None, scenario: Scenario) -> tuple[Response, ...]:
+    """Return the measured responses: measures of classes, applications and calls, and the expression."""
+    meaning = scenario.describe()
+    videos = any(one.kind == "video" for one in meaning.applications)
+    there = {"applications": bool(meaning.applications), "videos": videos, "calls": bool(meaning.calls)}
+    told = [name for name in TOLD if there[MEASURES[name].column.partition(".")[0]]]
+    names = dict.fromkeys([*ALWAYS, *told, *(one.response for one in goals if one.response in MEASURES)])
+    found = [Response.parse(name, f"mean({MEASURES[name].column}) by {MEASURES[name].by}") for name in names]
     if expression is not None:
         found.append(Response.parse(EXPRESSION, expression))
     return tuple(found)
@@ -97,7 +167,7 @@ def in_words(goals: Sequence[Goal], expression: str | None) -> str:
     """Describe the goals."""
     if expression is not None:
         return f"{'less' if goals[0].weight < 0 else 'more'} of {expression}"
-    parts = [f"{one.group[0]}'s {MEASURES[one.response][1]}" for one in goals]
+    parts = [f"{one.group[0]}'s {MEASURES[one.response].called}" for one in goals]
     weights = {abs(one.weight) for one in goals}
     if len(weights) > 1:
         parts = [f"{part} (weight {abs(one.weight):g})" for part, one in zip(parts, goals, strict=True)]
@@ -105,4 +175,4 @@ def in_words(goals: Sequence[Goal], expression: str | None) -> str:
 
 
 def _goal(name: str, measure: str, weight: float) -> Goal:
-    return Goal(measure, (name,), weight * MEASURES[measure][2])
+    return Goal(measure, (name,), weight * MEASURES[measure].sign)

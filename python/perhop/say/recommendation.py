@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from perhop.recommend import goals
+from perhop.recommend import goals, line
 from perhop.recommend.answer import NothingFoundError, answer, references
 from perhop.recommend.candidates import AS_IT_IS, FACTOR
 from perhop.recommend.goals import MEASURES
@@ -20,10 +20,16 @@ if TYPE_CHECKING:
     from perhop.experiment.store import Store
     from perhop.recommend.answer import Answer, AnswerRow, Change
     from perhop.recommend.beside import Beside
+    from perhop.scenario.scenario import Scenario
 
 
 _PARTS = re.compile(r" (?=[\w.-]+=)")
 """The space between levels of factors in the name of a treatment."""
+
+_EF = (
+    "EF is for traffic that is admitted and policed (RFC 3246, RFC 4594 section 4.1): ACKs with it need a "
+    "policer, or a class of their own."
+)
 
 _NAMED = 5
 """Most candidates that are named; the others are counted."""
@@ -35,17 +41,21 @@ def described(store: Store) -> tuple[Answer | None, list[str]] | None:
     Where no candidate has a value there is no answer, and the words say why.
     """
     campaign = store.campaign
-    if campaign.select is None or FACTOR not in campaign.design.names:
+    factor = next((one for one in (FACTOR, line.FACTOR) if one in campaign.design.names), None)
+    if campaign.select is None or factor is None:
         return None
     try:
-        found = answer(store, references(campaign.design, FACTOR, campaign.select.baseline))
+        found = answer(store, references(campaign.design, factor, campaign.select.baseline))
     except NothingFoundError as error:
         return None, [str(error)]
     if found is None:
         return None
     expression = next((one.text for one in campaign.responses if one.name == goals.EXPRESSION), None)
     weighed = goals.in_words(campaign.select.goals, expression)
-    return found, in_words(found, campaign.select, weighed)
+    sentences = in_words(found, campaign.select, weighed)
+    if factor == line.FACTOR:
+        sentences[1:1] = of_line(found, campaign.scenario)
+    return found, sentences
 
 
 def in_words(found: Answer, select: Select, weighed: str) -> list[str]:
@@ -59,6 +69,8 @@ def in_words(found: Answer, select: Select, weighed: str) -> list[str]:
     for name in found.over:
         sentences.append(_cost(found, name))
     sentences.extend(_best(found))
+    if re.search(r"\bEF for ", found.taken):
+        sentences.append(_EF)
     dropped = found.treatments - len(found.left)
     sentences.append(
         f"It took {counted(found.runs, 'run')}: {counted(found.treatments, 'candidate')}, "
@@ -67,11 +79,29 @@ def in_words(found: Answer, select: Select, weighed: str) -> list[str]:
     return [one for one in sentences if one]
 
 
+def of_line(found: Answer, scenario: Scenario) -> list[str]:
+    """Return what the line holds as it is, and what the best marking of ACKs does beside the answer."""
+    holds = [f"{one.link} {duration(one.seconds)}" for one in map(line.held, line.slow_links(scenario))]
+    sentences = [
+        f"As it is, a full buffer keeps the line busy for: {', '.join(holds)}. A probe each way tells what "
+        "somebody waits who sends little."
+    ]
+    marks = {
+        name: change
+        for name, change in found.scores.items()
+        if short(name).startswith(line.MARKS) and math.isfinite(change.percent)
+    }
+    if marks and found.taken not in marks:
+        best = max(marks, key=lambda name: marks[name].percent)
+        sentences.append(f"The best by marks alone is {short(best)}: {between(marks[best])}.")
+    return sentences
+
+
 def short(treatment: str) -> str:
-    """Return a candidate's name: the marking alone, or the setting of each factor that has one."""
+    """Return a candidate's name: the level alone, or the setting of each factor that has one."""
     parts = _PARTS.split(treatment)
     if len(parts) == 1:
-        return treatment.removeprefix(f"{FACTOR}=")
+        return treatment.removeprefix(f"{FACTOR}=").removeprefix(f"{line.FACTOR}=")
     return ", ".join(one for one in parts if not one.endswith(f"={AS_IT_IS}")) or AS_IT_IS
 
 
@@ -94,12 +124,14 @@ def value(response: str, number: float) -> str:
         return "-"
     if response not in MEASURES:
         return f"{number:.4g}"
-    return bit_rate(number) if response == "goodput" else duration(number)
+    if response == "mos":
+        return f"{number:.2f}"
+    return bit_rate(number) if response in {"goodput", "rate"} else duration(number)
 
 
 def called(row: AnswerRow) -> str:
     """Return the name of a measure."""
-    return MEASURES[row.response][1] if row.response in MEASURES else row.response
+    return MEASURES[row.response].called if row.response in MEASURES else row.response
 
 
 def _advice(found: Answer, select: Select) -> str:
@@ -113,11 +145,12 @@ def _advice(found: Answer, select: Select) -> str:
             f"apart from it: {_others(found)}."
         )
     alone = len(_PARTS.split(found.taken)) == 1
+    marks = alone and found.taken.startswith(f"{FACTOR}=")
     if in_use:
-        what = "ACKs as they are" if alone else "all as it is"
+        what = "ACKs as they are" if marks else "all as it is"
         called = f" ({name})" if name != AS_IT_IS else ""
         return f"Leave {what}{called}: no difference worth having, which is {worth}."
-    return f"Mark ACKs so: {name}." if alone else f"Take {name}."
+    return f"Mark ACKs so: {name}." if marks else f"Take {name}."
 
 
 def _others(found: Answer) -> str:
@@ -150,7 +183,7 @@ def _cost(found: Answer, name: str) -> str:
         change = row.changes[name]
         if row.response not in MEASURES:
             continue
-        sign = MEASURES[row.response][2]
+        sign = MEASURES[row.response].sign
         text = f"{row.of}'s {called(row)} {between(change)}"
         shown = math.isfinite(change.low + change.high) and change.low * change.high > 0
         if change.lost or (shown and sign * change.percent < 0):
@@ -168,7 +201,7 @@ def _best(found: Answer) -> list[str]:
     if not found.best:
         return []
     parts = [
-        f"{one.goal.group[0]}'s {MEASURES[one.goal.response][1]}: {short(one.treatment)}"
+        f"{one.goal.group[0]}'s {MEASURES[one.goal.response].called}: {short(one.treatment)}"
         + ("" if one.sure else " (by the means; not settled)")
         for one in found.best
     ]
@@ -181,7 +214,8 @@ def commands(store: Store, found: Answer) -> dict[str, str]:
     taken = next(one for one in design.treatments if one.name == found.taken)
     words = ["perhop", "run", scenario.name]
     for assignment in (*scenario.overrides, *taken.overrides):
-        words += ["-s", assignment]
+        if not line.is_of_probes(assignment):
+            words += ["-s", assignment]
     where = shlex.quote(str(store.folder))
     return {
         "try it": shlex.join(words),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
-use perhop_tcp::cc::{AckSample, CongestionControl, CongestionSignal, Load};
+use perhop_tcp::cc::{AckSample, AfterIdle, CongestionControl, CongestionSignal, Load};
 use perhop_tcp::settings::TcpParams;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -45,7 +45,6 @@ pub struct PyControl {
     class: Class,
     object: Py<PyAny>,
     mss: u64,
-    initial: f64,
     /// As the last call left them.
     cwnd: f64,
     ssthresh: f64,
@@ -65,7 +64,7 @@ impl PyControl {
         let mss = params.mss.0;
         let (cwnd, ssthresh) = windows(object, mss)?;
         let object = object.clone().unbind();
-        Ok(Self { class, object, mss, initial: cwnd, cwnd, ssthresh, before: None, failure })
+        Ok(Self { class, object, mss, cwnd, ssthresh, before: None, failure })
     }
 
     /// Calls the method `name`; where the class has none `otherwise` says what becomes of cwnd and ssthresh.
@@ -149,9 +148,11 @@ impl CongestionControl for PyControl {
         });
     }
 
-    fn on_restart_after_idle(&mut self, now: Instant) {
+    fn on_restart_after_idle(&mut self, now: Instant, left: &AfterIdle) {
         let call = |_: Python<'_>, to: &Bound<'_, PyAny>| to.call1((now.as_nanos(),)).map(drop);
-        self.call("on_restart_after_idle", now, call, |own| (own.cwnd.min(own.initial), own.ssthresh));
+        self.call("on_restart_after_idle", now, call, |own| {
+            (own.floor(own.cwnd.min(left.cwnd.0 as f64)), own.ssthresh.max(left.ssthresh.0 as f64))
+        });
     }
 
     fn deflate(&mut self, by: Bytes) {

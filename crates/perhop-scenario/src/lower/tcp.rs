@@ -105,7 +105,7 @@ pub(crate) fn model_tcp(tcp: &mut Tcp) -> model::Tcp {
         pacing: tcp.pacing,
         // each flow draws its own
         seed: 0,
-        idle_restart: tcp.idle_restart,
+        idle_restart: tcp.idle_restart.into(),
         repeat_timeout_cuts: tcp.repeat_timeout_cuts,
         recovery_timeout_cuts: tcp.recovery_timeout_cuts,
         timeout_window: tcp.timeout_window.into(),

@@ -413,6 +413,18 @@ words! {
         Integer = "integer",
     }
 
+    /// What is left of cwnd after an idle time of more than a retransmission time-out.
+    IdleRestart {
+        /// All of it.
+        Off = "off",
+        /// The initial window (RFC 5681 section 4.1).
+        InitialWindow = "initial-window",
+        /// Half of it for each time-out that has passed, the initial window at least; ssthresh is then at least three quarters of what cwnd
+        /// was. Of what the application leaves unused for a time-out, half goes too, and slow start goes on while half of cwnd is used
+        /// (RFC 2861 section 3, as Linux has it).
+        Validation = "validation",
+    }
+
     /// When duplicate ACKs may start another fast retransmit.
     Guard {
         /// Always.

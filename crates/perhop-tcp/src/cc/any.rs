@@ -3,7 +3,7 @@
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
 
-use super::{AckSample, CongestionControl, CongestionSignal, Echo, Load, Reno};
+use super::{AckSample, AfterIdle, CongestionControl, CongestionSignal, Echo, Load, Reno};
 use crate::rate::{LostSegment, RateSample};
 
 /// Reno in place, any other behind a pointer.
@@ -56,8 +56,8 @@ impl CongestionControl for AnyControl {
         forward!(self, cc => cc.on_spurious_timeout(now));
     }
 
-    fn on_restart_after_idle(&mut self, now: Instant) {
-        forward!(self, cc => cc.on_restart_after_idle(now));
+    fn on_restart_after_idle(&mut self, now: Instant, left: &AfterIdle) {
+        forward!(self, cc => cc.on_restart_after_idle(now, left));
     }
 
     fn deflate(&mut self, by: Bytes) {

@@ -9,7 +9,7 @@ use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
 
 use super::slow_start::{SlowStart, Windows};
-use super::{AckSample, CongestionControl, CongestionSignal, Load};
+use super::{AckSample, AfterIdle, CongestionControl, CongestionSignal, Load};
 use crate::settings::{InitialSsthresh, TcpParams};
 
 /// Part of the window that a reduction leaves.
@@ -74,7 +74,6 @@ struct State {
 #[derive(Clone, Debug)]
 pub struct Cubic {
     mss: f64,
-    initial_window: f64,
     grow_beyond_window: bool,
     /// The part of the window that a mark leaves.
     beta_ecn: f64,
@@ -103,7 +102,7 @@ impl Cubic {
         let slow_start = SlowStart::new(params, ssthresh * mss);
         let grow_beyond_window = params.grow_beyond_window;
         let beta_ecn = if params.abe { BETA_ECN } else { BETA };
-        Self { mss, initial_window, grow_beyond_window, beta_ecn, slow_start, state, before: None }
+        Self { mss, grow_beyond_window, beta_ecn, slow_start, state, before: None }
     }
 
     fn segments(&self, bytes: Bytes) -> f64 {
@@ -236,8 +235,9 @@ impl CongestionControl for Cubic {
         }
     }
 
-    fn on_restart_after_idle(&mut self, _now: Instant) {
-        self.state.cwnd = self.state.cwnd.min(self.initial_window);
+    fn on_restart_after_idle(&mut self, _now: Instant, left: &AfterIdle) {
+        self.state.cwnd = self.state.cwnd.min(self.segments(left.cwnd)).max(1.0);
+        self.state.ssthresh = self.state.ssthresh.max(self.segments(left.ssthresh));
         self.state.stage = None;
     }
 

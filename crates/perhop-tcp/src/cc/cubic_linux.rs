@@ -3,7 +3,8 @@
 //! Source: `net/ipv4/tcp_cubic.c` of Linux 5.15 and later (`cubictcp_cong_avoid`, `bictcp_update`, `cubictcp_recalc_ssthresh`) and
 //! `tcp_cong_avoid_ai`. Against RFC 9438: Reno's estimate always grows by 8/15 of a segment a window, never by one; before
 //! the first loss and after a time-out the window grows by 5 % a round trip at least; the curve is taken at the least round
-//! trip from now. Different from the kernel: time is exact instead of in jiffies; an idle time does not shift the curve.
+//! trip from now. Different from the kernel: time is exact instead of in jiffies; an idle time below a time-out does not
+//! move the curve on.
 //! Of the conventions in `TcpParams` only `initial_window`, `initial_ssthresh`, `slow_start` and `grow_beyond_window` count here.
 //! Units: segments, seconds.
 
@@ -11,7 +12,7 @@ use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
 
 use super::slow_start::{SlowStart, Windows};
-use super::{AckSample, CongestionControl, CongestionSignal, Load};
+use super::{AckSample, AfterIdle, CongestionControl, CongestionSignal, Load};
 use crate::settings::{InitialSsthresh, TcpParams};
 
 /// The rest of 1024 segments after a reduction (`beta`).
@@ -51,7 +52,6 @@ struct Epoch {
 #[derive(Clone, Debug)]
 pub struct CubicLinux {
     mss: u64,
-    initial_window: u64,
     grow_beyond_window: bool,
     /// The rest of 1024 segments after a mark.
     beta_ecn: u64,
@@ -97,7 +97,6 @@ impl CubicLinux {
         let bytes = if ssthresh == u64::MAX { f64::INFINITY } else { real(ssthresh * mss) };
         Self {
             mss,
-            initial_window: params.initial_window.into(),
             grow_beyond_window: params.grow_beyond_window,
             beta_ecn: if params.abe { BETA_ECN } else { BETA },
             slow_start: SlowStart::new(params, bytes),
@@ -246,8 +245,13 @@ impl CongestionControl for CubicLinux {
         }
     }
 
-    fn on_restart_after_idle(&mut self, _now: Instant) {
-        self.cwnd = self.cwnd.min(self.initial_window);
+    /// The curve is moved on by the idle time (`cubictcp_cwnd_event`).
+    fn on_restart_after_idle(&mut self, now: Instant, left: &AfterIdle) {
+        self.cwnd = self.cwnd.min(left.cwnd.0 / self.mss).max(1);
+        self.ssthresh = self.ssthresh.max(left.ssthresh.0 / self.mss);
+        if let Some(epoch) = &mut self.epoch {
+            epoch.began = (epoch.began + now.saturating_since(left.since)).min(now);
+        }
     }
 
     fn deflate(&mut self, by: Bytes) {

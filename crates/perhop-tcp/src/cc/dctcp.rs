@@ -9,7 +9,7 @@ use perhop_core::time::Instant;
 use perhop_core::units::Bytes;
 
 use super::reno::real;
-use super::{AckSample, CongestionControl, CongestionSignal, Echo, Load, Reno};
+use super::{AckSample, AfterIdle, CongestionControl, CongestionSignal, Echo, Load, Reno};
 use crate::settings::TcpParams;
 
 /// How much the last window counts in the estimate: `g` of RFC 8257 section 3.3.
@@ -83,8 +83,8 @@ impl CongestionControl for Dctcp {
         self.reno.on_spurious_timeout(now);
     }
 
-    fn on_restart_after_idle(&mut self, now: Instant) {
-        self.reno.on_restart_after_idle(now);
+    fn on_restart_after_idle(&mut self, now: Instant, left: &AfterIdle) {
+        self.reno.on_restart_after_idle(now, left);
     }
 
     fn deflate(&mut self, by: Bytes) {

@@ -96,6 +96,17 @@ pub struct Load {
     pub kept: Bytes,
 }
 
+/// What an idle time leaves of the windows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AfterIdle {
+    /// When the last segment before it left.
+    pub since: Instant,
+    /// cwnd is at most this, and at least a segment.
+    pub cwnd: Bytes,
+    /// ssthresh is at least this.
+    pub ssthresh: Bytes,
+}
+
 /// Window growth and decrease. `now` never decreases between calls.
 ///
 /// Laws: `cwnd` is at least one segment, `ssthresh` at least two; equal calls give equal answers.
@@ -111,8 +122,8 @@ pub trait CongestionControl: Send {
     fn on_recovery_exit(&mut self, now: Instant);
     /// The last time-out proved spurious: the state before it is the right one (RFC 5682 section 4, RFC 4015).
     fn on_spurious_timeout(&mut self, now: Instant);
-    /// The sender was idle for a retransmission time-out (RFC 5681 section 4.1).
-    fn on_restart_after_idle(&mut self, now: Instant);
+    /// The sender was idle for more than a retransmission time-out.
+    fn on_restart_after_idle(&mut self, now: Instant, left: &AfterIdle);
     /// A partial acknowledgment took `by` bytes more than the inflation of a recovery held.
     fn deflate(&mut self, by: Bytes);
     /// The window is at most `to`, and at least a segment.

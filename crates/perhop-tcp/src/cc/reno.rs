@@ -8,7 +8,7 @@ use perhop_core::time::Instant;
 use perhop_core::units::Bytes;
 
 use super::slow_start::{SlowStart, Windows};
-use super::{AckSample, CongestionControl, CongestionSignal, Load};
+use super::{AckSample, AfterIdle, CongestionControl, CongestionSignal, Load};
 use crate::settings::{Counting, Halving, InitialSsthresh, LossWindow, TcpParams};
 
 /// Window growth by RFC 5681.
@@ -19,7 +19,6 @@ pub struct Reno {
     ssthresh: f64,
     /// Bytes acknowledged towards the next segment of growth (`Counting::Bytes`).
     counted: f64,
-    initial_window: f64,
     /// cwnd and ssthresh before the last time-out, until anything else shrinks the window.
     before: Option<(f64, f64)>,
     counting: Counting,
@@ -66,7 +65,6 @@ impl Reno {
             cwnd,
             ssthresh,
             counted: 0.0,
-            initial_window: cwnd,
             before: None,
             counting: params.counting,
             grow_beyond_window: params.grow_beyond_window,
@@ -211,8 +209,9 @@ impl CongestionControl for Reno {
     }
 
     //= rfc5681-4.1-restart
-    fn on_restart_after_idle(&mut self, _now: Instant) {
-        self.cwnd = self.cwnd.min(self.initial_window);
+    fn on_restart_after_idle(&mut self, _now: Instant, left: &AfterIdle) {
+        self.cwnd = self.cwnd.min(real(left.cwnd.0)).max(self.mss);
+        self.ssthresh = self.ssthresh.max(real(left.ssthresh.0));
     }
 
     fn deflate(&mut self, by: Bytes) {

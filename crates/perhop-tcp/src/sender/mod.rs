@@ -9,6 +9,7 @@ mod pace;
 mod params;
 mod tail;
 mod transmit;
+mod validation;
 mod view;
 
 use perhop_core::time::{Instant, Span};
@@ -20,10 +21,11 @@ use crate::pacing::Pacer;
 use crate::recovery::{Flight, LossRecovery, OnDuplicate, OnNewAck, Recovery};
 use crate::rtt::RttEstimator;
 use crate::segment::Ack;
-use crate::settings::{RecoveryExit, TcpParams};
+use crate::settings::{IdleRestart, RecoveryExit, TcpParams};
 use frto::Frto;
 use params::Rules;
 use tail::Tail;
+use validation::Validation;
 
 /// Counters since the start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -121,6 +123,8 @@ pub struct Sender {
     cwr: bool,
     /// A mark at a window of one segment: nothing leaves before the timer expires.
     held: bool,
+    /// How much of cwnd is used, where that counts.
+    validation: Option<Box<Validation>>,
     stats: SenderStats,
     /// Expiries of the retransmission timer, the SYN's included.
     expiries: u64,
@@ -168,6 +172,7 @@ impl Sender {
             marked: 0,
             cwr: false,
             held: false,
+            validation: (params.idle_restart == IdleRestart::Validation).then(Box::default),
             stats: SenderStats::default(),
             expiries: 0,
         }
@@ -462,6 +467,9 @@ impl Sender {
     /// Whether the congestion window, not the receiver's or the application, bounds what is outstanding.
     fn cwnd_limited(&self) -> bool {
         let cwnd = self.cc.cwnd().0;
+        if let Some(validation) = &self.validation {
+            return validation.limits(cwnd / self.rules.mss().0, cwnd < self.cc.ssthresh().0);
+        }
         cwnd < self.window && (self.max < self.limit || self.max - self.una + self.rules.mss().0 > cwnd)
     }
 

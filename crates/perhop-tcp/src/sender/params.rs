@@ -5,8 +5,8 @@ use perhop_core::units::Bytes;
 
 use crate::cc::{AnyControl, Bbr, Bbr3, CongestionControl, Cubic, CubicLinux, Dctcp, Prague, Reno};
 use crate::settings::{
-    CubicForm, Growth, GrowthBy, RecoveryExit, RecoveryKind, RttArithmetic, TcpParams, TimeoutWindow,
-    TimerRestart,
+    CubicForm, Growth, GrowthBy, IdleRestart, RecoveryExit, RecoveryKind, RttArithmetic, TcpParams,
+    TimeoutWindow, TimerRestart,
 };
 
 /// The settings that the sender itself asks for, without those of growth, recovery and timer.
@@ -30,7 +30,8 @@ pub(super) struct Rules {
     pub(super) frto: bool,
     pub(super) handshake: bool,
     pub(super) close: bool,
-    pub(super) idle_restart: bool,
+    pub(super) idle_restart: IdleRestart,
+    pub(super) initial_window: Bytes,
     pub(super) every_timeout_cuts: bool,
     pub(super) recovery_timeout_cuts: bool,
     pub(super) fast_retransmit_restarts_timer: bool,
@@ -63,6 +64,7 @@ impl Rules {
             handshake: params.handshake,
             close: params.close && params.size.is_some(),
             idle_restart: params.idle_restart,
+            initial_window: Bytes(u64::from(params.initial_window) * params.mss.0),
             every_timeout_cuts: params.repeat_timeout_cuts,
             recovery_timeout_cuts: params.recovery_timeout_cuts,
             fast_retransmit_restarts_timer: params.fast_retransmit_restarts_timer,

@@ -2,11 +2,14 @@
 
 use perhop_core::time::Instant;
 use perhop_core::timed::Timed;
+use perhop_core::units::Bytes;
 
+use super::validation::Outstanding;
 use super::{Sender, Stage};
-use crate::cc::CongestionControl;
+use crate::cc::{AfterIdle, CongestionControl};
 use crate::recovery::{LossRecovery, Next};
 use crate::segment::Segment;
+use crate::settings::IdleRestart;
 
 impl Sender {
     /// The next segment, if one may leave now.
@@ -47,6 +50,64 @@ impl Sender {
         }
     }
 
+    /// What an idle time that ends now leaves of the windows, if it was longer than a time-out.
+    //= rfc5681-4.1-restart
+    fn after_idle(&self, now: Instant) -> Option<AfterIdle> {
+        let (since, rto) = (self.last_sent, self.rtt.rto());
+        let idle = now.saturating_since(since);
+        if self.una < self.max || self.max == 0 || self.nxt == self.limit || idle <= rto {
+            return None;
+        }
+        let initial = self.rules.initial_window;
+        match self.rules.idle_restart {
+            IdleRestart::Off => None,
+            IdleRestart::InitialWindow => Some(AfterIdle { since, cwnd: initial, ssthresh: Bytes(0) }),
+            IdleRestart::Validation => {
+                let halvings = (idle.as_nanos() - 1) / rto.as_nanos().max(1);
+                let cwnd = self.cwnd_segments();
+                let left = cwnd.checked_shr(u32::try_from(halvings).unwrap_or(u32::MAX)).unwrap_or(0);
+                Some(self.unused(since, left))
+            }
+        }
+    }
+
+    /// The windows where cwnd falls to `left` segments, or to the initial window, for it was not used since `since`.
+    fn unused(&self, since: Instant, left: u64) -> AfterIdle {
+        let (cwnd, mss) = (self.cwnd_segments(), self.rules.mss().0);
+        let ssthresh = Bytes(((cwnd >> 1) + (cwnd >> 2)) * mss);
+        AfterIdle { since, cwnd: Bytes(left * mss).max(self.rules.initial_window), ssthresh }
+    }
+
+    fn cwnd_segments(&self) -> u64 {
+        self.cc.cwnd().0 / self.rules.mss().0
+    }
+
+    /// New data has left, and nothing more can: the use of cwnd is noted, and what was not used for a time-out is halved.
+    fn validate(&mut self, now: Instant) {
+        let mss = self.rules.mss().0;
+        let bounds = self.window.min(self.cc.cwnd().0);
+        if self.max < self.limit && self.in_flight().0 + mss <= bounds {
+            return;
+        }
+        let Some(mut validation) = self.validation.take() else { return };
+        let out = Outstanding {
+            una: self.una,
+            max: self.max,
+            segments: (self.max - self.una).div_ceil(mss),
+            in_flight: self.in_flight().0.div_ceil(mss),
+            cwnd: self.cwnd_segments(),
+            slow_start: self.cc.cwnd() < self.cc.ssthresh(),
+        };
+        if let Some(used) = validation.on_sent(now, &out, self.rtt.rto()) {
+            let used = used.max(self.rules.initial_window.0 / mss);
+            let by_application = self.max == self.limit && !self.recovery.recovering();
+            if used < out.cwnd && by_application {
+                self.cc.on_restart_after_idle(now, &self.unused(now, (out.cwnd + used) / 2));
+            }
+        }
+        self.validation = Some(validation);
+    }
+
     fn choose(&mut self, now: Instant) -> Option<(u64, u64)> {
         if self.restart {
             self.tail.due = false;
@@ -58,14 +119,11 @@ impl Sender {
         if self.tail.due {
             return self.choose_probe();
         }
-        //= rfc5681-4.1-restart
-        if self.rules.idle_restart
-            && self.una == self.max
-            && self.max > 0
-            && self.nxt < self.limit
-            && now.saturating_since(self.last_sent) > self.rtt.rto()
-        {
-            self.cc.on_restart_after_idle(now);
+        if let Some(left) = self.after_idle(now) {
+            self.cc.on_restart_after_idle(now, &left);
+            if let Some(validation) = &mut self.validation {
+                validation.restart(now);
+            }
         }
         if self.nxt < self.max {
             self.nxt = self.recovery.skip_sacked(self.nxt);
@@ -150,6 +208,9 @@ impl Sender {
             ect: self.rules.ecn && plain,
         };
         self.note_sent(&segment);
+        if !retransmission && self.validation.is_some() {
+            self.validate(now);
+        }
         self.pace(&segment, idle);
         segment
     }

@@ -2,7 +2,7 @@
 
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
-use perhop_tcp::cc::{AckSample, CongestionControl, CongestionSignal, Echo, Load};
+use perhop_tcp::cc::{AckSample, AfterIdle, CongestionControl, CongestionSignal, Echo, Load};
 use perhop_tcp::rate::{LostSegment, RateSample, Repair};
 use perhop_tcp::settings::TcpParams;
 use proptest::prelude::*;
@@ -197,7 +197,10 @@ fn walk(
                 last = None;
             }
             Op::RecoveryExit | Op::SpuriousTimeout => {}
-            Op::RestartAfterIdle => cc.on_restart_after_idle(now),
+            Op::RestartAfterIdle => {
+                let left = AfterIdle { since: now, cwnd: Bytes(cc.cwnd().0 / 2), ssthresh: cc.ssthresh() };
+                cc.on_restart_after_idle(now, &left);
+            }
             Op::Deflate(by) => cc.deflate(*by),
             Op::Limit(to) => cc.limit(*to),
             Op::Wait(ns) => now += Span::from_nanos(u64::from(*ns)),

@@ -6,7 +6,7 @@ use perhop_core::timed::Timed;
 use perhop_core::units::Bytes;
 use perhop_tcp::segment::{Ack, SackBlocks};
 use perhop_tcp::sender::SenderStats;
-use perhop_tcp::settings::{RtoParams, TcpParams};
+use perhop_tcp::settings::{IdleRestart, RtoParams, TcpParams};
 use proptest::prelude::*;
 
 use crate::probe::Probe;
@@ -29,6 +29,7 @@ pub struct Options {
     pub grow_beyond_window: bool,
     pub finite: bool,
     pub close: bool,
+    pub idle_validation: bool,
 }
 
 impl Options {
@@ -45,7 +46,11 @@ impl Options {
             frto: self.frto,
             timestamps: self.timestamps,
             ecn: self.ecn,
-            idle_restart: self.idle_restart,
+            idle_restart: match (self.idle_restart, self.idle_validation) {
+                (false, _) => IdleRestart::Off,
+                (true, false) => IdleRestart::InitialWindow,
+                (true, true) => IdleRestart::Validation,
+            },
             grow_beyond_window: self.grow_beyond_window,
             rto: RtoParams { min: Span::from_millis(200), ..params.rto },
             ..*params
@@ -67,6 +72,7 @@ pub fn options() -> impl Strategy<Value = Options> {
             grow_beyond_window: bit(6),
             finite: bit(7),
             close: bit(8),
+            idle_validation: bit(9),
         }
     })
 }

@@ -15,7 +15,7 @@ use perhop_core::units::Bytes;
 
 use super::max_filter::MaxFilter;
 use super::rates::{bytes_in, per_second};
-use super::{AckSample, CongestionControl, CongestionSignal, Load};
+use super::{AckSample, AfterIdle, CongestionControl, CongestionSignal, Load};
 use crate::pacing;
 use crate::rate::{RateSample, Repair};
 use crate::settings::TcpParams;
@@ -518,7 +518,7 @@ impl CongestionControl for Bbr {
         self.cwnd = self.cwnd.max(self.prior_cwnd);
     }
 
-    fn on_restart_after_idle(&mut self, _now: Instant) {}
+    fn on_restart_after_idle(&mut self, _now: Instant, _left: &AfterIdle) {}
 
     fn deflate(&mut self, by: Bytes) {
         self.cwnd = self.cwnd.saturating_sub(by.0.div_ceil(self.mss)).max(1);

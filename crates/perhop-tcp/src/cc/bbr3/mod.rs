@@ -19,7 +19,7 @@ use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
 
 use super::rates::per_second;
-use super::{AckSample, CongestionControl, CongestionSignal, Load};
+use super::{AckSample, AfterIdle, CongestionControl, CongestionSignal, Load};
 use crate::rate::{LostSegment, RateSample, Repair};
 use crate::settings::TcpParams;
 use aggregation::Aggregation;
@@ -281,7 +281,7 @@ impl CongestionControl for Bbr3 {
         self.handle_spurious_loss();
     }
 
-    fn on_restart_after_idle(&mut self, _now: Instant) {}
+    fn on_restart_after_idle(&mut self, _now: Instant, _left: &AfterIdle) {}
 
     fn deflate(&mut self, by: Bytes) {
         self.cwnd = self.cwnd.saturating_sub(by.0).max(self.mss);

@@ -303,12 +303,12 @@ fn the_window_grows_beyond_the_receivers_where_the_settings_say_so() {
 }
 
 #[test]
-fn idleness_leaves_the_initial_window_and_a_new_stage() {
+fn idleness_leaves_the_windows_that_it_says_and_a_new_stage() {
     let mut cc = cubic(100);
-    cc.initial_window = 10.0;
     congestion(&mut cc, FastRetransmit, 100);
     ack(&mut cc, 0.0, 1);
-    cc.on_restart_after_idle(at(9.0));
+    let left = AfterIdle { since: at(0.0), cwnd: segments(10), ssthresh: Bytes(0) };
+    cc.on_restart_after_idle(at(9.0), &left);
     assert_eq!((cc.cwnd(), cc.ssthresh(), cc.state.stage), (segments(10), segments(70), None));
 }
 

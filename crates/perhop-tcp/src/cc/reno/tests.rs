@@ -285,11 +285,14 @@ fn a_spurious_timeout_is_taken_back() {
 
 //= test rfc5681-4.1-restart
 #[test]
-fn after_an_idle_time_the_window_is_the_initial_one_at_most() {
+fn an_idle_time_leaves_the_windows_that_it_says() {
     let mut cc = avoiding(PARAMS, 8);
-    cc.on_restart_after_idle(NOW);
+    let left = |cwnd, ssthresh| AfterIdle { since: NOW, cwnd: Bytes(cwnd), ssthresh: Bytes(ssthresh) };
+    cc.on_restart_after_idle(NOW, &left(3000, 0));
     assert_eq!(windows(&cc), (3000, 8000));
+    cc.on_restart_after_idle(NOW, &left(4000, 9000));
+    assert_eq!(windows(&cc), (3000, 9000));
     congestion(&mut cc, Timeout, 4000, 0);
-    cc.on_restart_after_idle(NOW);
+    cc.on_restart_after_idle(NOW, &left(3000, 0));
     assert_eq!(cc.cwnd(), Bytes(1000));
 }

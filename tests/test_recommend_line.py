@@ -1,0 +1,118 @@
+"""`perhop recommend --goal`: what can be put on a line, which of it fits, and the answer."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from conftest import Cli
+from perhop import Scenario
+from perhop.recommend import goals
+from perhop.recommend.line import MARKS, held, is_of_probes, line, probed, slow_links
+from test_applications import HOUSEHOLD
+from test_recommend import ACCESS
+
+HOME = (
+    *("-s", "run.duration=12s", "-s", "run.warmup=2s", "-s", "flow.pages.application.think.mean=500ms"),
+    *("--goal", "household", "--delta", "20%", "--most", "6", "-j", "2"),
+)
+
+
+def _ports(scenario: Scenario) -> dict[str, dict[str, Any]]:
+    tables = tomllib.loads(scenario.resolve())["port"]
+    return {"-".join(one.get("between") or (one["at"], one["to"])): one for one in tables}
+
+
+def test_slow_links_are_those_that_bound_a_flow_or_its_acks_and_hold_what_their_limits_say() -> None:
+    found = [held(link) for link in slow_links(Scenario.load(ACCESS))]
+    # 16, 64 and 64 kB at 5 Mbit/s; 64 kB and twice 640 at 100
+    assert [(one.link, round(one.seconds, 4)) for one in found] == [
+        ("gateway->isp", 0.2304),
+        ("isp->gateway", 0.1075),
+    ]
+
+
+@pytest.mark.parametrize("file", [ACCESS, HOUSEHOLD])
+def test_each_candidate_is_a_scenario_of_its_own(file: Path) -> None:
+    scenario = Scenario.load(file)
+    factor, _ = line(scenario)
+    keys = {scenario.override(*level.set).key().treatment for level in factor.levels}
+    assert len(keys) == len(factor.levels)
+    assert factor.levels[0].set == ()
+
+
+def test_a_buffer_is_a_part_of_each_limit_by_the_rate_of_its_own_direction() -> None:
+    scenario = Scenario.load(HOUSEHOLD)
+    level = next(one for one in line(scenario)[0].levels if one.name == "buffers of 50 ms")
+    ports = _ports(scenario.override(*level.set))
+    limits = {name: ports[name]["class"][0]["queue"]["limit"] for name in ("isp-home", "home-isp")}
+    # 50 ms of 20 and of 2 Mbit/s
+    assert limits == {"isp-home": "125kB", "home-isp": "12500B"}
+
+
+def test_in_each_class_a_queue_keeps_the_limit_and_ef_keeps_its_own() -> None:
+    scenario = Scenario.load(ACCESS)
+    names = {one.name: one.set for one in line(scenario)[0].levels}
+    port = _ports(scenario.override(*names["fq in each class"]))["gateway-isp"]
+    queues = [(one["name"], one["queue"]["kind"], one["queue"]["limit"]) for one in port["class"]]
+    assert queues == [("ef", "fifo", "16kB"), ("af1", "fq", "64kB"), ("best-effort", "fq", "64kB")]
+    (only,) = _ports(scenario.override(*names["cake that filters ACKs"]))["isp-gateway"]["class"]
+    assert (only["match"], only["queue"]["ack_filter"]) == (["any"], "conservative")
+    assert [name for name in names if name.startswith(MARKS)][:2] == [f"{MARKS}copy", f"{MARKS}EF for all"]
+
+
+def test_acks_go_first_where_a_port_has_an_order_and_else_it_is_said() -> None:
+    names = {one.name: one.set for one in line(Scenario.load(HOUSEHOLD))[0].levels}
+    port = _ports(Scenario.load(HOUSEHOLD).override(*names["ACKs first"]))["isp-home"]
+    assert [one["match"] for one in port["class"]] == [["pure-ack"], ["any"]]
+    _, left_out = line(Scenario.load(ACCESS))
+    why = "port.gateway-isp shares its link by cbq, which has no class before all others"
+    assert left_out == (f"ACKs first: {why}",)
+
+
+def test_a_probe_goes_over_each_slow_link_and_counts() -> None:
+    scenario = probed(Scenario.load(ACCESS))
+    own = [one for one in scenario.describe().udp if one.name.startswith("probe-")]
+    assert [(one.name, one.source, one.target) for one in own] == [
+        ("probe-gateway-isp", "pc", "server[1]"),
+        ("probe-isp-gateway", "server[1]", "pc"),
+    ]
+    assert [is_of_probes(one) for one in scenario.overrides] == [True]
+    measures = {(one.group[0], one.response): one.weight for one in goals.of_goal("gaming", scenario)}
+    assert measures["probe-gateway-isp", "delay_p99"] == -3.0
+    assert measures["upload", "goodput"] == 1.0
+
+
+def test_applications_are_weighed_by_what_comes_of_them() -> None:
+    found = {(one.group[0], one.response) for one in goals.usual(Scenario.load(HOUSEHOLD))}
+    assert found == {
+        *(("bulk", "goodput"), ("pages", "load_p95"), ("chat", "load_p95"), ("film", "rate")),
+        *(("call[0]", "mos"), ("call[1]", "mos")),
+    }
+
+
+def test_a_household_is_advised_and_told_what_its_line_holds(cli: Cli) -> None:
+    done = cli("recommend", HOUSEHOLD, *HOME, "-o", "race")
+    assert done.code == 0, done.err
+    advice, holds, *_ = done.out.splitlines()
+    assert advice.startswith(("Take fq", "Take cake", "Take cobalt", "Take codel", "Not settled")), advice
+    assert "busy for: isp->home 102.4 ms, home->isp 1.024 s." in holds
+    assert "probe-" not in next(one for one in done.out.splitlines() if one.startswith("try it: "))
+    assert "mean opinion score" in done.out
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--goal", "speed"), "--goal speed: there are household, gaming, bulk"),
+        (("--goal", "bulk", "--try", "queue"), "--goal and --try: give one of them"),
+        (("--goal", "bulk", "--weigh", "web:goodput=1"), "--goal and --weigh: give one of them"),
+        (("--weigh", "web:mos=1"), "no application or way of a call 'web'; there are none"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(cli: Cli, words: tuple[str, ...], why: str) -> None:
+    done = cli("recommend", ACCESS, *words)
+    assert (done.code, why in done.err) == (2, True), done.err
