@@ -17,13 +17,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from perhop.deploy.asked import Addresses, Host
+    from perhop.scenario.scenario import Scenario
 
 
 class With(StrEnum):
-    """The means by which the host marks ACKs."""
+    """The means by which a host marks ACKs, or a router queues packets."""
 
     NFT = "nft"
     EBPF = "ebpf"
+    TC = "tc"
+
+
+_DEVICE = re.compile(r"[^\s/;&|$`'\"\\]{1,15}")
 
 
 @dataclass
@@ -38,8 +43,12 @@ class Sheet:
 def command(
     scenario: options.ScenarioFile,
     with_: Annotated[
-        With, typer.Option("--with", help="Rules for nftables, or commands for eBPF.")
+        With,
+        typer.Option("--with", help="Rules for nftables or commands for eBPF that mark ACKs; queues by tc."),
     ] = With.NFT,
+    node: Annotated[
+        str | None, typer.Option("--at", metavar="NODE", help="With tc: the node whose queues it is.")
+    ] = None,
     hosts: Annotated[
         list[str] | None, typer.Option("--host", metavar="NAME", help="This receiver; may be repeated.")
     ] = None,
@@ -50,16 +59,35 @@ def command(
         list[str] | None,
         typer.Option("--address", metavar="NODE=IP", help="Address of a sender, to tell flows apart by."),
     ] = None,
-    device: Annotated[str, typer.Option("--device", metavar="DEV", help="Its interface, for eBPF.")] = "eth0",
+    shape: Annotated[
+        str | None,
+        typer.Option(
+            "--shape",
+            metavar="SHARE",
+            help="With tc, for a device faster than the line: hold it to this share of it, such as 95%.",
+        ),
+    ] = None,
+    device: Annotated[
+        str,
+        typer.Option(
+            "--device",
+            metavar="DEV",
+            help="Its interface, for eBPF; with tc NODE=DEV,... by the node at the other end.",
+        ),
+    ] = "eth0",
     overrides: options.Set = None,
     as_json: options.Json = False,
 ) -> int:
-    """Print what makes a Linux receiver mark its ACKs as the scenario asks. Nothing is changed here."""
+    """Print what makes Linux mark ACKs, or queue packets, as the scenario asks. Nothing is changed here."""
     from perhop.cli.output import print_json
     from perhop.deploy.asked import asked
 
     loaded = options.load(scenario, overrides)
-    if not re.fullmatch(r"[^\s/;&|$`'\"\\]{1,15}", device):
+    if with_ is With.TC:
+        return _queues(loaded, str(scenario), node, device, _share(shape), as_json)
+    if node is not None or shape is not None:
+        raise UsageError("--at and --shape: with --with tc", "--host NAME chooses who marks ACKs")
+    if not _DEVICE.fullmatch(device):
         raise UsageError(f"--device {device}: not the name of a device")
     described = loaded.describe()
     known = _addresses(addresses or [], {node.name for node in described.nodes})
@@ -74,6 +102,55 @@ def command(
         print_json({"with": with_.value, "hosts": [_as_json(sheet) for sheet in sheets]})
         return ExitCode.USAGE if any(sheet.cannot for sheet in sheets) else ExitCode.DONE
     _print(sheets, with_)
+    return ExitCode.DONE
+
+
+def _share(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        share = float(text.removesuffix("%")) / 100
+    except ValueError:
+        share = 0.0
+    if not text.endswith("%") or not 0.0 < share <= 1.0:
+        raise UsageError(f"--shape {text}: not a percentage up to 100", "write --shape 95%, say")
+    return share
+
+
+def _queues(
+    scenario: Scenario, name: str, node: str | None, device: str, shape: float | None, as_json: bool
+) -> int:
+    """Print the commands of tc for the queues of a node."""
+    from dataclasses import asdict
+
+    from perhop.cli.output import note, print_json
+    from perhop.deploy.tc import commands
+
+    nodes = [one.name for one in scenario.describe().nodes]
+    if node not in nodes:
+        hint = f"--at one of {', '.join(nodes[:8])}"
+        raise UsageError("--with tc: whose queues?" if node is None else f"--at {node}: no such node", hint)
+    devices = dict(one.split("=", 1) for one in device.split(",") if "=" in one)
+    if wrong := [one for one in devices.values() if not _DEVICE.fullmatch(one)]:
+        raise UsageError(f"--device {wrong[0]}: not the name of a device")
+    ports = commands(scenario, node, devices, shape)
+    if not ports:
+        raise UsageError(
+            f"{name}: {node} has nothing but FIFOs with the limit by default, so there is nothing to set"
+        )
+    if len(ports) == 1 and not devices:
+        ports = commands(scenario, node, {ports[0].to: device}, shape)
+    if as_json:
+        print_json({"with": "tc", "at": node, "ports": [asdict(one) for one in ports]})
+        return ExitCode.DONE
+    for port in ports:
+        print(f"# {node} to {port.to}, as {name} has it; remove with: tc qdisc del dev ... root")
+        for why in port.cannot:
+            note(f"cannot: {node} to {port.to}: {why}")
+            print(f"# cannot: {why}")
+        print("\n".join(port.lines))
+    if any("$DEV" in line for port in ports for line in port.lines):
+        note(f"DEV is to be set: --device {','.join(f'{one.to}=eth{k}' for k, one in enumerate(ports))}")
     return ExitCode.DONE
 
 

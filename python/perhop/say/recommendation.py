@@ -209,16 +209,23 @@ def _best(found: Answer) -> list[str]:
 
 
 def commands(store: Store, found: Answer) -> dict[str, str]:
-    """Return commands: run the candidate taken, repeat the race, print its numbers."""
+    """Return commands: run the candidate taken, put it on a line, repeat the race, print its numbers."""
     scenario, design = store.campaign.scenario, store.campaign.design
     taken = next(one for one in design.treatments if one.name == found.taken)
-    words = ["perhop", "run", scenario.name]
-    for assignment in (*scenario.overrides, *taken.overrides):
-        if not line.is_of_probes(assignment):
-            words += ["-s", assignment]
+    given = [one for one in (*scenario.overrides, *taken.overrides) if not line.is_of_probes(one)]
+    words = [scenario.name, *(word for one in given for word in ("-s", one))]
     where = shlex.quote(str(store.folder))
+    routers = {one.name for one in scenario.describe().nodes if one.kind == "router"}
+    ends = [link.source for link in line.slow_links(scenario)] if line.FACTOR in design.names else []
     return {
-        "try it": shlex.join(words),
+        "try it": shlex.join(["perhop", "run", *words]),
+        **{
+            f"queues to type in at {node}": shlex.join(
+                ["perhop", "deploy", *words, "--with", "tc", "--at", node]
+            )
+            for node in dict.fromkeys(ends)
+            if node in routers
+        },
         "the race again, or go on with it": f"perhop campaign run {where}",
         "all numbers": f"perhop analyze {where}",
     }

@@ -1,0 +1,161 @@
+"""`perhop deploy --with tc`: commands that tc reads, and what they leave out."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+
+import pytest
+
+from conftest import Cli
+from namespaces import namespace, need
+from perhop import Scenario
+from perhop.deploy.tc import Commands, commands, dscp
+from test_applications import HOUSEHOLD
+from test_recommend import ACCESS
+
+LACKS = re.compile(r"qdisc kind is unknown|Unknown qdisc \"dualpi2\"|classifier not found|No such file")
+"""What is said where all was read, but the kernel, or this tc, has no such qdisc or filter."""
+QUEUES = {
+    '{ kind = "fifo", limit = "20p" }': "pfifo limit 20",
+    '{ kind = "fifo", limit = "20kB" }': "bfifo limit 20000",
+    '{ kind = "codel", limit = "30kB", target = "8ms" }': "codel limit 20 target 8000us "
+    "interval 100000us noecn",
+    '{ kind = "pie", limit = "100p", ecn = true }': "pie limit 100 target 15000us tupdate 15000us ecn",
+    '{ kind = "fq", queues = 256 }': "fq_codel limit 10240 flows 256 quantum 1514 target 5000us "
+    "interval 100000us drop_batch 64 ecn",
+    '{ kind = "fq", queue = { kind = "pie" } }': "fq_pie limit 10240 flows 1024 quantum 1514 target 15000us "
+    "tupdate 15000us noecn",
+    '{ kind = "red", limit = "60p", min_th = "10p", max_th = "30p", max_p = 0.1 }': "red limit 90000 "
+    "min 15000 max 45000 avpkt 1500 burst 17 probability 0.1 bandwidth 2000000bit",
+    '{ kind = "dualpi2", limit = "100p" }': "dualpi2 limit 100 target 15000us coupling_factor 2",
+    '{ kind = "cake", limit = "1MB", ack_filter = "aggressive", tins = "diffserv4" }': "cake unlimited "
+    "diffserv4 triple-isolate rtt 100000us ack-filter-aggressive overhead 0 mpu 0 memlimit 1000000",
+}
+CLASSES = """port.isp-home.class=[
+  { name = "voice", match = ["EF", "CS5"], %s queue = { kind = "fifo", limit = "20p" } },
+  { name = "acks", match = ["pure-ack"], %s queue = { kind = "fifo", limit = "64kB" } },
+  { name = "rest", match = ["any"], %s queue = { kind = "fifo", limit = "100p" } },
+]""".replace("\n", " ")
+SCHEDULERS = {
+    "strict-priority": ('{ kind = "strict-priority" }', ("", "", "")),
+    "htb": ('{ kind = "htb" }', ('rate = "200kbit/s",', 'rate = "300kbit/s",', 'rate = "1.5Mbit/s",')),
+    "cbq": ('{ kind = "cbq" }', ("share = 0.1,", "share = 0.2, bounded = true,", "share = 0.7,")),
+    "drr": ('{ kind = "drr" }', ('quantum = "1500B",', 'quantum = "1500B",', 'quantum = "6000B",')),
+    "wfq": ('{ kind = "wfq" }', ("weight = 1,", "weight = 1,", "weight = 4,")),
+}
+
+
+def _home(*overrides: str, shape: float | None = None) -> Commands:
+    (made,) = commands(Scenario.load(HOUSEHOLD, overrides), "home", {"isp": "near"}, shape)
+    return made
+
+
+def _several(kind: str, shape: float | None = None) -> Commands:
+    scheduler, settings = SCHEDULERS[kind]
+    return _home(f"port.isp-home.scheduler={scheduler}", CLASSES % settings, shape=shape)
+
+
+@pytest.fixture(scope="module")
+def read_by_tc() -> None:
+    need("tc")
+
+
+def _run(lines: list[str]) -> subprocess.CompletedProcess[str]:
+    """Run commands at a pair of devices, each whatever became of the one before."""
+    script = ["ip link add near type veth peer name far", "ip link set near up", *lines]
+    return namespace(["sh", "-c", "; ".join([*script, "tc qdisc show dev near", "tc class show dev near"])])
+
+
+@pytest.mark.usefixtures("read_by_tc")
+@pytest.mark.parametrize("queue", QUEUES)
+def test_a_queue_is_the_qdisc_that_comes_nearest_and_tc_reads_it(queue: str) -> None:
+    made = _home(f"port.isp-home.class.all.queue={queue}")
+    assert made.lines == [f"tc qdisc replace dev near root {QUEUES[queue]}"]
+    done = _run(made.lines)
+    wrong = [line for line in done.stderr.splitlines() if line.strip() and not LACKS.search(line)]
+    assert wrong == []
+    if "fifo" in queue:
+        kind, _, amount = QUEUES[queue].split()
+        assert re.search(rf"qdisc {kind} \w+: root .*limit {amount}", done.stdout), done.stdout
+
+
+@pytest.mark.usefixtures("read_by_tc")
+@pytest.mark.parametrize("kind", SCHEDULERS)
+def test_classes_have_a_qdisc_each_and_filters_in_their_order(kind: str) -> None:
+    made = _several(kind)
+    filters = [line.partition(" prio ")[2] for line in made.lines if line.startswith("tc filter")]
+    assert [one.rpartition(" ")[2] for one in filters] == ["1:1"] * 4 + ["1:2", "1:3"]
+    assert [int(one.split()[0]) for one in filters] == sorted(int(one.split()[0]) for one in filters)
+    assert "match ip dsfield 0xb8 0xfc" in filters[0]
+    done = _run(made.lines)
+    unread = ("What is", "Illegal", "Usage")
+    assert [line for line in done.stderr.splitlines() if any(word in line for word in unread)] == []
+
+
+@pytest.mark.usefixtures("read_by_tc")
+def test_htb_is_set_up_with_the_rates_of_the_classes() -> None:
+    done = _run(_several("htb").lines)
+    if "kind is unknown" in done.stderr:
+        pytest.skip("this kernel has no htb")
+    shown = dict(re.findall(r"class htb (1:[0-9a-f]+) .*? rate (\w+)", done.stdout))
+    assert shown == {"1:1": "200Kbit", "1:2": "300Kbit", "1:3": "1500Kbit", "1:ff": "2Mbit"}
+
+
+def test_a_device_faster_than_the_line_is_held_to_a_share_of_it() -> None:
+    first, second, third = _home('port.isp-home.class.all.queue={ kind = "fq" }', shape=0.95).lines
+    assert first.endswith("root handle 1: htb default 1")
+    assert second.endswith("parent 1: classid 1:1 htb rate 1900000bit ceil 1900000bit")
+    assert " parent 1:1 fq_codel " in third
+    (only,) = _home('port.isp-home.class.all.queue={ kind = "cake" }', shape=0.95).lines
+    assert "root cake bandwidth 1900000bit diffserv3" in only
+    assert (
+        _several("strict-priority", shape=0.9)
+        .lines[2]
+        .startswith("tc qdisc replace dev near parent 1:1 handle 2: prio bands 3")
+    )
+
+
+@pytest.mark.parametrize(
+    ("overrides", "why"),
+    [
+        (('port.isp-home.class.all.queue={ kind = "cobalt", limit = "20p" }',), "queue cobalt: no qdisc"),
+        (('port.isp-home.class.all.queue.ack_filter="conservative"',), "ack_filter: fifo has none; cake has"),
+        (
+            ('port.isp-home.class.all.queue={ kind = "fq", queue = { kind = "cobalt" } }',),
+            "queue fq with cobalt",
+        ),
+    ],
+)
+def test_what_no_qdisc_says_is_told(overrides: tuple[str, ...], why: str) -> None:
+    assert [one.startswith(why) for one in _home(*overrides).cannot] == [True]
+
+
+def test_code_points_are_those_of_the_names() -> None:
+    marks = {"BE": 0, "LE": 1, "EF": 46, "VA": 44, "CS5": 40, "AF11": 10, "AF43": 38, "7": 7}
+    assert {name: dscp(name) for name in marks} == marks
+
+
+def test_the_command_says_whose_device_it_is_and_what_is_left_out(cli: Cli) -> None:
+    done = cli("deploy", ACCESS, "--with", "tc", "--at", "gateway", "--device", "isp=ppp0", "--shape", "95%")
+    assert done.code == 0
+    lines = done.out.splitlines()
+    assert lines[0].startswith("# gateway to isp, as ")
+    assert lines[1].startswith("# cannot: scheduler cbq: Linux has none since 6.3")
+    assert "cannot: gateway to isp: scheduler cbq" in done.err
+    assert all("dev ppp0 " in line for line in lines[2:])
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        ((), "--with tc: whose queues?"),
+        (("--at", "roof"), "--at roof: no such node"),
+        (("--at", "pc"), "pc has nothing but FIFOs with the limit by default"),
+        (("--at", "gateway", "--shape", "2"), "--shape 2: not a percentage up to 100"),
+        (("--at", "gateway", "--device", "isp=a b"), "--device a b: not the name of a device"),
+    ],
+)
+def test_what_is_asked_wrongly_is_refused(cli: Cli, words: tuple[str, ...], why: str) -> None:
+    done = cli("deploy", ACCESS, "--with", "tc", *words)
+    assert (done.code, why in done.err) == (2, True), done.err
