@@ -30,7 +30,13 @@ CELLS = {cell.name: cell for cell in rig.cells()}
 
 @pytest.mark.parametrize(
     ("program", "many"),
-    [("compare.py", 1), ("compare.py --of bbr", 1), ("effects.py", len(effects.TABLES)), ("queues.py", 3)],
+    [
+        ("compare.py", 1),
+        ("compare.py --of bbr", 1),
+        ("effects.py", len(effects.TABLES)),
+        ("queues.py", 3),
+        ("household.py", 2),
+    ],
 )
 def test_the_page_has_the_tables_of_the_numbers(program: str, many: int) -> None:
     name, *options = program.split()
