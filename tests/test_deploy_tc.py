@@ -1,4 +1,4 @@
-"""`perhop deploy --with tc`: commands that tc reads, and what they leave out."""
+"""`perhop deploy --with tc` and `sqm`: commands that tc reads, sections for OpenWrt, what they leave out."""
 
 from __future__ import annotations
 
@@ -158,4 +158,40 @@ def test_the_command_says_whose_device_it_is_and_what_is_left_out(cli: Cli) -> N
 )
 def test_what_is_asked_wrongly_is_refused(cli: Cli, words: tuple[str, ...], why: str) -> None:
     done = cli("deploy", ACCESS, "--with", "tc", *words)
+    assert (done.code, why in done.err) == (2, True), done.err
+
+
+def _sqm(cli: Cli, *words: str) -> dict[str, str]:
+    done = cli("deploy", HOUSEHOLD, "--with", "sqm", "--at", "home", "--device", "wan", *words)
+    assert done.code == 0, done.err
+    first, *options = done.out.splitlines()
+    assert first == "config queue 'wan'"
+    found = [re.fullmatch(r"\toption (\w+) '([^']*)'", line) for line in options]
+    assert all(found)
+    return {one[1]: one[2] for one in found if one}
+
+
+def test_a_section_of_sqm_has_both_ways_of_the_line(cli: Cli) -> None:
+    queue = 'port.isp-home.class.all.queue={ kind = "cake", ack_filter = "conservative", overhead = "44B" }'
+    assert _sqm(cli, "-s", queue) == {
+        "enabled": "1", "interface": "wan", "upload": "1900", "download": "19000", "qdisc": "cake",
+        "script": "layer_cake.qos", "linklayer": "ethernet", "overhead": "44", "linklayer_advanced": "1",
+        "tcMPU": "0", "qdisc_advanced": "1", "qdisc_really_really_advanced": "1", "eqdisc_opts": "ack-filter",
+        "iqdisc_opts": "ack-filter",
+    }  # fmt: skip
+    held = _sqm(cli, "-s", 'port.isp-home.class.all.queue={ kind = "fq" }', "--shape", "80%")
+    assert (held["upload"], held["download"], held["script"]) == ("1600", "16000", "simplest.qos")
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (("--at", "home"), "port.home-isp has fifo; SQM has cake (besteffort, diffserv3) and fq with codel"),
+        (("--at", "pc"), "--at pc: no slow link begins there"),
+        (("--at", "home", "--device", "roof=wan"), "no link between home and roof"),
+        (("--at", "home", "-s", CLASSES % ("", "", "")), "has classes of its own"),
+    ],
+)
+def test_what_sqm_cannot_say_is_refused(cli: Cli, words: tuple[str, ...], why: str) -> None:
+    done = cli("deploy", HOUSEHOLD, "--with", "sqm", *words)
     assert (done.code, why in done.err) == (2, True), done.err

@@ -26,6 +26,7 @@ class With(StrEnum):
     NFT = "nft"
     EBPF = "ebpf"
     TC = "tc"
+    SQM = "sqm"
 
 
 _DEVICE = re.compile(r"[^\s/;&|$`'\"\\]{1,15}")
@@ -44,10 +45,13 @@ def command(
     scenario: options.ScenarioFile,
     with_: Annotated[
         With,
-        typer.Option("--with", help="Rules for nftables or commands for eBPF that mark ACKs; queues by tc."),
+        typer.Option(
+            "--with",
+            help="Rules for nftables or commands for eBPF that mark ACKs; queues by tc, or OpenWrt's sqm.",
+        ),
     ] = With.NFT,
     node: Annotated[
-        str | None, typer.Option("--at", metavar="NODE", help="With tc: the node whose queues it is.")
+        str | None, typer.Option("--at", metavar="NODE", help="With tc and sqm: the node whose queues it is.")
     ] = None,
     hosts: Annotated[
         list[str] | None, typer.Option("--host", metavar="NAME", help="This receiver; may be repeated.")
@@ -64,7 +68,7 @@ def command(
         typer.Option(
             "--shape",
             metavar="SHARE",
-            help="With tc, for a device faster than the line: hold it to this share of it, such as 95%.",
+            help="With tc and sqm: hold the device to this share of the line; of sqm 95% by default.",
         ),
     ] = None,
     device: Annotated[
@@ -83,10 +87,12 @@ def command(
     from perhop.deploy.asked import asked
 
     loaded = options.load(scenario, overrides)
+    if with_ is With.SQM:
+        return _sqm(loaded, node, device, _share(shape) or 0.95, as_json)
     if with_ is With.TC:
         return _queues(loaded, str(scenario), node, device, _share(shape), as_json)
     if node is not None or shape is not None:
-        raise UsageError("--at and --shape: with --with tc", "--host NAME chooses who marks ACKs")
+        raise UsageError("--at and --shape: with --with tc or sqm", "--host NAME chooses who marks ACKs")
     if not _DEVICE.fullmatch(device):
         raise UsageError(f"--device {device}: not the name of a device")
     described = loaded.describe()
@@ -117,6 +123,47 @@ def _share(text: str | None) -> float | None:
     return share
 
 
+def _sqm(scenario: Scenario, node: str | None, device: str, share: float, as_json: bool) -> int:
+    """Print the section of SQM for the line of a node; where it has several, the device names whose."""
+    from perhop.cli.output import print_json
+    from perhop.deploy.sqm import NoSectionError, section
+    from perhop.recommend.line import slow_links
+
+    _at(scenario, node, "sqm")
+    to, named, name = device.partition("=")
+    slow = slow_links(scenario)
+    lines = [one.target for one in slow if one.source == node]
+    if not lines:
+        starts = ", ".join(dict.fromkeys(one.source for one in slow))
+        raise UsageError(f"--at {node}: no slow link begins there", f"they begin at {starts}")
+    if not named:
+        if len(lines) > 1:
+            raise UsageError(
+                f"--with sqm: {node} has lines to {', '.join(lines)}", "--device NODE=DEV names one"
+            )
+        to, name = lines[0], device
+    if not _DEVICE.fullmatch(name):
+        raise UsageError(f"--device {name}: not the name of a device")
+    try:
+        text = section(scenario, str(node), to, name, share)
+    except NoSectionError as error:
+        raise UsageError(f"--with sqm: {error}", "--with tc names the nearest that Linux has") from error
+    if as_json:
+        print_json({"with": "sqm", "at": node, "to": to, "text": text})
+    else:
+        print(text, end="")
+    return ExitCode.DONE
+
+
+def _at(scenario: Scenario, node: str | None, with_: str) -> None:
+    nodes = [one.name for one in scenario.describe().nodes]
+    if node not in nodes:
+        hint = f"--at one of {', '.join(nodes[:8])}"
+        raise UsageError(
+            f"--with {with_}: whose queues?" if node is None else f"--at {node}: no such node", hint
+        )
+
+
 def _queues(
     scenario: Scenario, name: str, node: str | None, device: str, shape: float | None, as_json: bool
 ) -> int:
@@ -126,10 +173,8 @@ def _queues(
     from perhop.cli.output import note, print_json
     from perhop.deploy.tc import commands
 
-    nodes = [one.name for one in scenario.describe().nodes]
-    if node not in nodes:
-        hint = f"--at one of {', '.join(nodes[:8])}"
-        raise UsageError("--with tc: whose queues?" if node is None else f"--at {node}: no such node", hint)
+    _at(scenario, node, "tc")
+    assert node is not None
     devices = dict(one.split("=", 1) for one in device.split(",") if "=" in one)
     if wrong := [one for one in devices.values() if not _DEVICE.fullmatch(one)]:
         raise UsageError(f"--device {wrong[0]}: not the name of a device")

@@ -65,7 +65,7 @@ def commands(
     for link in scenario.describe().links:
         if link.source != node:
             continue
-        table = next(one for one in tables if _is_of(one, link))
+        table = next(one for one in tables if is_of(one, link))
         if not _is_plain(table):
             if shape is not None:
                 table = {"shaper": {"rate": f"{link.rate_bit_s * shape:.0f}bit/s"}} | table
@@ -73,7 +73,8 @@ def commands(
     return found
 
 
-def _is_of(table: Table, link: LinkView) -> bool:
+def is_of(table: Table, link: LinkView) -> bool:
+    """Return whether a port in the resolved file is that of a link."""
     if "between" in table:
         return {link.source, link.target} == set(table["between"])
     return bool((table["at"], table["to"]) == (link.source, link.target))
