@@ -54,3 +54,16 @@ def test_a_filter_in_one_queue_lets_few_acks_through_and_costs_nothing_alone() -
     )
     alone = filtered.override("flow.upload.start=49s").run().flows.filter(name="download")["goodput_bit_s"][0]
     assert f"({alone / 1e6:.1f} Mbit/s)" in PAGE
+
+
+def test_acks_are_counted_where_they_are_sent() -> None:
+    scenario = Scenario.load(FOLDER / "line.toml").override("run.duration=25s", "flow.upload.start=24s")
+    counted = []
+    for policy in ("every-segment", "delayed"):
+        run = scenario.override(
+            f"flow.download.ack.policy={policy}", "port.home-isp.class.all.queue={}"
+        ).run()
+        flow = run.flows.row(by_predicate=pl.col("name") == "download", named=True)
+        counted.append(flow["segments_sent"] / flow["acks_sent"])
+    # what was in the queues when the measured time began counts among ACKs alone
+    assert counted == pytest.approx([1.0, 2.0], rel=0.02)

@@ -17,7 +17,9 @@ use perhop_core::queue::Backlog;
 use perhop_core::sink::{DropReason, SiteId};
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
-use perhop_sim::{Application, Heard, HostMarking, HostNode, MarkCounts, Recorder, SenderReading};
+use perhop_sim::{
+    Application, Heard, HostMarking, HostNode, MarkCounts, ReceiverReading, Recorder, SenderReading,
+};
 use perhop_tcp::sender::SenderStats;
 
 use crate::frame::Frame;
@@ -162,6 +164,8 @@ impl Sending {
 #[derive(Default)]
 pub struct Receiving {
     arrived: MarkCounts,
+    /// Acknowledgments sent, the answer to the SYN included.
+    acks: u64,
     /// Which mark its acknowledgments get, where it is not the default.
     marking: Option<Box<HostMarking>>,
     /// One past the last byte that it has acknowledged.
@@ -234,6 +238,7 @@ impl KernelHost {
                 frame.meta_mut().dscp = end.mark;
             }
             End::Receiving(end) => {
+                end.acks += 1;
                 if let Some(tcp) = meta.tcp {
                     end.acknowledged = end.acknowledged.max(widen(end.acknowledged, tcp.ack));
                 }
@@ -367,9 +372,10 @@ impl HostNode for KernelHost {
         if let End::Sending(end) = &self.ends.get(&flow)?.end { Some(end.reading()) } else { None }
     }
 
-    fn receiver(&self, flow: FlowId) -> Option<(Bytes, &MarkCounts)> {
+    fn receiver(&self, flow: FlowId) -> Option<ReceiverReading<'_>> {
         let End::Receiving(end) = &self.ends.get(&flow)?.end else { return None };
-        Some((Bytes(end.acknowledged.min(end.size)), &end.arrived))
+        let delivered = Bytes(end.acknowledged.min(end.size));
+        Some(ReceiverReading { delivered, arrived: &end.arrived, acks: end.acks })
     }
 
     fn source(&self, flow: FlowId) -> Option<Backlog> {

@@ -8,7 +8,6 @@ use perhop_core::classify::Address;
 use perhop_core::packet::FlowId;
 use perhop_core::sink::SiteId;
 use perhop_core::time::{Instant, Span};
-use perhop_core::units::Bytes;
 use perhop_scenario::build::{Network, Registry};
 use perhop_scenario::model::{Endpoint, Scenario};
 use perhop_sim::{
@@ -289,7 +288,7 @@ impl Driver {
                 (0..).map(FlowId).zip(&scenario.flows).find(|(_, flow)| flow.name == output.flow)?;
             let mut bytes = None;
             self.simulation
-                .host(flow.to, |host_node, _| bytes = host_node.receiver(id).map(|(Bytes(bytes), _)| bytes));
+                .host(flow.to, |host_node, _| bytes = host_node.receiver(id).map(|read| read.delivered.0));
             bytes
         };
         let with = |output| (acknowledged(&output).unwrap_or(0), output);

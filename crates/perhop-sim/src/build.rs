@@ -207,6 +207,7 @@ impl Placing<'_> {
             connection: receiving,
             receiver: Receiver::new(ReceiverParams::from(&flow.tcp.params), self.ack_policy(flow)?),
             arrived: MarkCounts::default(),
+            acks: 0,
             marking: HostMarking::new(&flow.ack_marking),
         });
         Ok(())

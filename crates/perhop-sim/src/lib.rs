@@ -23,7 +23,7 @@ pub use engine::observe::{
     PacketEvent, PacketRecord, PacketStore, QueueRecord, Recorder, TcpEvent, TcpRecord, Trace, TraceKinds,
     WindowRecord,
 };
-pub use engine::seam::{HostNode, SenderReading};
+pub use engine::seam::{HostNode, ReceiverReading, SenderReading};
 pub use hosts::datagrams::Departures;
 pub use hosts::host::HostMarking;
 pub use hosts::packet::SimPacket;

@@ -30,6 +30,17 @@ pub struct SenderReading {
     pub rtt_samples: u64,
 }
 
+/// A TCP receiver's state for observers.
+#[derive(Clone, Copy, Debug)]
+pub struct ReceiverReading<'a> {
+    /// Payload delivered in order.
+    pub delivered: Bytes,
+    /// Packets that arrived.
+    pub arrived: &'a MarkCounts,
+    /// Acknowledgments sent.
+    pub acks: u64,
+}
+
 /// A host: where flows begin and end.
 pub trait HostNode: Node<Self::Packet> {
     /// Its packets.
@@ -44,8 +55,8 @@ pub trait HostNode: Node<Self::Packet> {
     fn restart(&mut self, now: Instant);
     /// The sending end of a TCP flow, if it is here.
     fn sender(&self, flow: FlowId) -> Option<SenderReading>;
-    /// The receiving end of a TCP flow, if it is here: payload delivered in order, packets that arrived.
-    fn receiver(&self, flow: FlowId) -> Option<(Bytes, &MarkCounts)>;
+    /// The receiving end of a TCP flow, if it is here.
+    fn receiver(&self, flow: FlowId) -> Option<ReceiverReading<'_>>;
     /// The packets that a UDP flow has sent from here.
     fn source(&self, flow: FlowId) -> Option<Backlog>;
     /// The arrivals of a UDP flow here.

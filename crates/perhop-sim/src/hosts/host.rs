@@ -20,7 +20,7 @@ use crate::applications::application::Application;
 use crate::applications::call::Heard;
 use crate::engine::marks::MarkCounts;
 use crate::engine::observe::{PacketStore, Recorder, TcpEvent, TcpRecord, WindowRecord};
-use crate::engine::seam::{HostNode, SenderReading};
+use crate::engine::seam::{HostNode, ReceiverReading, SenderReading};
 use crate::hosts::connection::Connection;
 use crate::hosts::datagrams::{Drain, Source};
 use crate::hosts::deadlines::Deadlines;
@@ -50,6 +50,8 @@ pub struct ReceivingEnd {
     pub receiver: Receiver,
     /// Packets that arrived, repeats included, at their length where no link compresses them.
     pub arrived: MarkCounts,
+    /// Acknowledgments sent.
+    pub acks: u64,
     /// Which mark its acknowledgments get, where it is not the default.
     pub marking: Option<Box<HostMarking>>,
 }
@@ -268,6 +270,7 @@ impl Host {
                 let mark =
                     end.marking.as_mut().map_or(Dscp::DEFAULT, |marking| marking.mark(end.connection.class));
                 fill_ack(&mut pkt, &end.connection, &ack, mark);
+                end.acks += 1;
                 let port = end.connection.port;
                 send(&mut self.ports, &mut self.processing, &mut self.lost, now, (port, pkt), io);
             }
@@ -462,9 +465,10 @@ impl HostNode for Host {
         })
     }
 
-    fn receiver(&self, flow: FlowId) -> Option<(Bytes, &MarkCounts)> {
+    fn receiver(&self, flow: FlowId) -> Option<ReceiverReading<'_>> {
         let End::Receiving(end) = self.end_of(flow)? else { return None };
-        Some((end.receiver.delivered(), &end.arrived))
+        let (delivered, arrived) = (end.receiver.delivered(), &end.arrived);
+        Some(ReceiverReading { delivered, arrived, acks: end.acks })
     }
 
     fn source(&self, flow: FlowId) -> Option<Backlog> {

@@ -33,6 +33,8 @@ pub struct FlowResult {
     pub start: Instant,
     /// Counters, and when in the run the transfer was over.
     pub stats: SenderStats,
+    /// Acknowledgments that its receiver sent.
+    pub acks: u64,
     /// Payload delivered in order.
     pub delivered: Bytes,
     /// The same as a rate, bit/s.
@@ -213,6 +215,7 @@ pub fn flow_results(delays: &Delays, starts: &[Instant], from: &Totals, to: &Tot
         FlowResult {
             start,
             stats: sender.stats.since(&from.flows[i].stats),
+            acks: after.acks - before.acks,
             delivered,
             goodput_bit_s: rate(delivered, secs),
             throughput_bit_s: rate(after.arrived - before.arrived, secs),

@@ -12,7 +12,7 @@ use perhop_scenario::model::{MoreSeries, Run};
 
 use crate::engine::link::LinkUse;
 use crate::engine::marks::MarkCounts;
-use crate::engine::seam::{HostNode, SenderReading};
+use crate::engine::seam::{HostNode, ReceiverReading, SenderReading};
 use crate::engine::{AnyNode, Engine};
 
 /// The subject of a series, by its position in the results.
@@ -106,6 +106,8 @@ pub struct FlowReading {
     pub delivered: Bytes,
     /// Packets that arrived, on the wire.
     pub arrived: Bytes,
+    /// Acknowledgments that its receiver sent.
+    pub acks: u64,
     /// Segments sent again.
     pub retransmissions: u64,
     /// Congestion window.
@@ -138,9 +140,10 @@ impl Reading {
     /// Reads every counter of `engine` at `at`.
     pub fn take<H: HostNode>(engine: &Engine<H>, ends: &[Ends], udp: &[Ends], at: Instant) -> Self {
         let both = senders(engine, ends).zip(receivers(engine, ends));
-        let flows = both.map(|(sender, (delivered, arrived))| FlowReading {
-            delivered,
-            arrived: arrived.total().bytes,
+        let flows = both.map(|(sender, receiver)| FlowReading {
+            delivered: receiver.delivered,
+            arrived: receiver.arrived.total().bytes,
+            acks: receiver.acks,
             retransmissions: sender.stats.retransmissions,
             cwnd: sender.cwnd,
             srtt: sender.srtt,
@@ -212,11 +215,11 @@ pub fn senders<H: HostNode>(engine: &Engine<H>, ends: &[Ends]) -> impl Iterator<
     (0u32..).map(FlowId).zip(ends).map(sender)
 }
 
-/// The receiving ends of the TCP flows: payload delivered in order, packets that arrived.
+/// The receiving ends of the TCP flows.
 pub fn receivers<'a, H: HostNode>(
     engine: &'a Engine<H>,
     ends: &[Ends],
-) -> impl Iterator<Item = (Bytes, &'a MarkCounts)> {
+) -> impl Iterator<Item = ReceiverReading<'a>> {
     let receiver = |(flow, &(_, to)): (FlowId, &Ends)| {
         host(engine, to).receiver(flow).expect("a flow's receiver is at its host")
     };

@@ -51,7 +51,7 @@ impl Totals {
     pub fn take<H: HostNode>(engine: &Engine<H>, ends: &[Ends], udp: &[Ends], at: Instant) -> Self {
         let first = FlowId(u32::try_from(ends.len()).unwrap_or(u32::MAX));
         let drains = || udp_ends(engine, first, udp).map(|(_, arrived)| arrived);
-        let marks = receivers(engine, ends).map(|(_, arrived)| arrived.by_mark());
+        let marks = receivers(engine, ends).map(|receiver| receiver.arrived.by_mark());
         Self {
             reading: Reading::take(engine, ends, udp, at),
             flows: senders(engine, ends).collect(),

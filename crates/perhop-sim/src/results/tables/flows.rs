@@ -37,6 +37,7 @@ pub static FLOWS: Table = Table {
             "series of time-outs after which the first ACK of new data answered a segment sent before them: it had \
              arrived; counted when that ACK came, with or without `frto`";
         "rtt_samples", "", 2, Count(flow.rtt_samples), "round trips measured";
+        "acks_sent", "", 3, Count(flow.acks), "ACKs that its receiver sent";
         "delivered_bytes", "byte", 1, Count(flow.delivered.0), "payload delivered in order";
         "goodput_bit_s", "bit/s", 1, Real(flow.goodput_bit_s), "the same as a rate";
         "throughput_bit_s", "bit/s", 1, Real(flow.throughput_bit_s),
