@@ -22,15 +22,15 @@ QUEUES = {
     '{ kind = "codel", limit = "30kB", target = "8ms" }': "codel limit 20 target 8000us "
     "interval 100000us noecn",
     '{ kind = "pie", limit = "100p", ecn = true }': "pie limit 100 target 15000us tupdate 15000us ecn",
-    '{ kind = "fq", queues = 256 }': "fq_codel limit 10240 flows 256 quantum 1514 target 5000us "
-    "interval 100000us drop_batch 64 ecn",
+    '{ kind = "fq", queues = 256 }': "fq_codel limit 10240 flows 256 quantum 1514 "
+    "drop_batch 64 target 5000us interval 100000us ecn",
     '{ kind = "fq", queue = { kind = "pie" } }': "fq_pie limit 10240 flows 1024 quantum 1514 target 15000us "
     "tupdate 15000us noecn",
     '{ kind = "red", limit = "60p", min_th = "10p", max_th = "30p", max_p = 0.1 }': "red limit 90000 "
     "min 15000 max 45000 avpkt 1500 burst 17 probability 0.1 bandwidth 2000000bit",
     '{ kind = "dualpi2", limit = "100p" }': "dualpi2 limit 100 target 15000us coupling_factor 2",
     '{ kind = "cake", limit = "1MB", ack_filter = "aggressive", tins = "diffserv4" }': "cake unlimited "
-    "diffserv4 triple-isolate rtt 100000us ack-filter-aggressive overhead 0 mpu 0 memlimit 1000000",
+    "diffserv4 triple-isolate rtt 100000us ack-filter-aggressive overhead 0 mpu 0",
 }
 CLASSES = """port.isp-home.class=[
   { name = "voice", match = ["EF", "CS5"], %s queue = { kind = "fifo", limit = "20p" } },
@@ -85,8 +85,8 @@ def test_a_queue_is_the_qdisc_that_comes_nearest_and_tc_reads_it(queue: str) -> 
 def test_classes_have_a_qdisc_each_and_filters_in_their_order(kind: str) -> None:
     made = _several(kind)
     filters = [line.partition(" prio ")[2] for line in made.lines if line.startswith("tc filter")]
-    assert [one.rpartition(" ")[2] for one in filters] == ["1:1"] * 4 + ["1:2", "1:3"]
-    assert [int(one.split()[0]) for one in filters] == sorted(int(one.split()[0]) for one in filters)
+    assert [one.rpartition(" ")[2] for one in filters] == ["1:1"] * 4 + ["1:2"] * 22 + ["1:3"]
+    assert filters[-1].startswith(f"{max(int(one.split()[0]) for one in filters)} protocol all matchall")
     assert "match ip dsfield 0xb8 0xfc" in filters[0]
     done = _run(made.lines)
     unread = ("What is", "Illegal", "Usage")
@@ -120,7 +120,10 @@ def test_a_device_faster_than_the_line_is_held_to_a_share_of_it() -> None:
     ("overrides", "why"),
     [
         (('port.isp-home.class.all.queue={ kind = "cobalt", limit = "20p" }',), "queue cobalt: no qdisc"),
-        (('port.isp-home.class.all.queue.ack_filter="conservative"',), "ack_filter: fifo has none; cake has"),
+        (
+            ('port.isp-home.class.all.queue.ack_filter="conservative"',),
+            "ack_filter: bfifo has none; cake has",
+        ),
         (
             ('port.isp-home.class.all.queue={ kind = "fq", queue = { kind = "cobalt" } }',),
             "queue fq with cobalt",
@@ -129,6 +132,52 @@ def test_a_device_faster_than_the_line_is_held_to_a_share_of_it() -> None:
 )
 def test_what_no_qdisc_says_is_told(overrides: tuple[str, ...], why: str) -> None:
     assert [one.startswith(why) for one in _home(*overrides).cannot] == [True]
+
+
+@pytest.mark.parametrize(
+    ("overrides", "lines"),
+    [
+        (
+            ('port.isp-home.class=[{ name = "d", match = ["data"] }, { name = "a", match = ["any"] }]',),
+            ["flowid 1:2"] * 22 + ["protocol all matchall flowid 1:1", "protocol all matchall flowid 1:2"],
+        ),
+        (
+            (
+                'port.isp-home.scheduler={ kind = "htb" }',
+                'port.isp-home.class=[{ name = "a", rate = "1Mbit/s", quantum = "3kB" }]',
+            ),
+            [
+                "rate 2000000bit burst 1600",
+                "rate 1000000bit ceil 1000000bit quantum 3000",
+                "matchall flowid 1:1",
+            ],
+        ),
+        (
+            ('port.isp-home.class.all.queue={ kind = "codel", limit = "9p", ce_threshold = "2ms" }',),
+            ["codel limit 9 target 5000us interval 100000us ce_threshold 2000us noecn"],
+        ),
+    ],
+)
+def test_what_is_set_is_said(overrides: tuple[str, ...], lines: list[str]) -> None:
+    made = [line for line in _home(*overrides).lines if "tc qdisc replace" not in line or "codel" in line]
+    assert [line.endswith(end) for line, end in zip(made, lines, strict=True)] == [True] * len(lines), made
+
+
+def test_what_a_qdisc_has_no_setting_for_is_named() -> None:
+    queue = (
+        'port.isp-home.class.all.queue={ kind = "pie", limit = "30kB", mark_ecnth = 0.2, max_burst = "1s" }'
+    )
+    limit, rest = _home(queue).cannot
+    assert limit == "limit: 30000 bytes are counted in packets of 1500"
+    assert rest == "queue pie: max_burst, mark_ecnth: no setting of pie"
+
+
+@pytest.mark.parametrize("node", ["isp", "gateway"])
+def test_every_router_of_the_pack_has_its_queues(node: str) -> None:
+    """One of them has links to a group of servers."""
+    assert [one.to for one in commands(Scenario.load(ACCESS), node, {})] == [
+        {"isp": "gateway", "gateway": "isp"}[node]
+    ]
 
 
 def test_code_points_are_those_of_the_names() -> None:
@@ -141,9 +190,11 @@ def test_the_command_says_whose_device_it_is_and_what_is_left_out(cli: Cli) -> N
     assert done.code == 0
     lines = done.out.splitlines()
     assert lines[0].startswith("# gateway to isp, as ")
-    assert lines[1].startswith("# cannot: scheduler cbq: Linux has none since 6.3")
+    cannot = [line for line in lines if line.startswith("# cannot: ")]
+    assert any("scheduler cbq: Linux has none since 6.3" in line for line in cannot)
+    assert any("conditioner meeting: no qdisc meters" in line for line in cannot)
     assert "cannot: gateway to isp: scheduler cbq" in done.err
-    assert all("dev ppp0 " in line for line in lines[2:])
+    assert all("dev ppp0 " in line for line in lines[1:] if line not in cannot)
 
 
 @pytest.mark.parametrize(
@@ -152,8 +203,11 @@ def test_the_command_says_whose_device_it_is_and_what_is_left_out(cli: Cli) -> N
         ((), "--with tc: whose queues?"),
         (("--at", "roof"), "--at roof: no such node"),
         (("--at", "pc"), "pc has nothing but FIFOs with the limit by default"),
-        (("--at", "gateway", "--shape", "2"), "--shape 2: not a percentage up to 100"),
+        (("--at", "gateway", "--shape", "2"), "--shape 2: not a percentage from 1 to 100"),
         (("--at", "gateway", "--device", "isp=a b"), "--device a b: not the name of a device"),
+        (("--at", "gateway", "--device", "pcx=eth7"), "no link to 'pcx' has anything to set"),
+        (("--at", "gateway", "--device", "isp=a,isp=b"), "--device isp=b: isp has one already"),
+        (("--at", "gateway", "--flow", "web"), "--host, --flow and --address: not with --with tc"),
     ],
 )
 def test_what_is_asked_wrongly_is_refused(cli: Cli, words: tuple[str, ...], why: str) -> None:
@@ -188,7 +242,7 @@ def test_a_section_of_sqm_has_both_ways_of_the_line(cli: Cli) -> None:
     [
         (("--at", "home"), "port.home-isp has fifo; SQM has cake (besteffort, diffserv3) and fq with codel"),
         (("--at", "pc"), "--at pc: no slow link begins there"),
-        (("--at", "home", "--device", "roof=wan"), "no link between home and roof"),
+        (("--at", "home", "--device", "roof=wan"), "no link to 'roof' has anything to set"),
         (("--at", "home", "-s", CLASSES % ("", "", "")), "has classes of its own"),
     ],
 )

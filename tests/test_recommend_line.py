@@ -11,7 +11,7 @@ import pytest
 from conftest import Cli
 from perhop import Scenario
 from perhop.recommend import goals
-from perhop.recommend.line import MARKS, held, is_of_probes, line, probed, slow_links
+from perhop.recommend.line import MARKS, is_of_probes, line, probed, slow_links
 from test_applications import HOUSEHOLD
 from test_recommend import ACCESS
 
@@ -27,12 +27,16 @@ def _ports(scenario: Scenario) -> dict[str, dict[str, Any]]:
 
 
 def test_slow_links_are_those_that_bound_a_flow_or_its_acks_and_hold_what_their_limits_say() -> None:
-    found = [held(link) for link in slow_links(Scenario.load(ACCESS))]
+    def held(*overrides: str) -> dict[str, float]:
+        found = slow_links(Scenario.load(ACCESS, overrides))
+        return {one.link.name: round(one.held_s, 4) for one in found}
+
     # 16, 64 and 64 kB at 5 Mbit/s; 64 kB and twice 640 at 100
-    assert [(one.link, round(one.seconds, 4)) for one in found] == [
-        ("gateway->isp", 0.2304),
-        ("isp->gateway", 0.1075),
-    ]
+    assert held() == {"gateway->isp": 0.2304, "isp->gateway": 0.1075}
+    shaped = 'port.gateway-isp.shaper={ rate = "2Mbit/s" }'
+    assert held(shaped) == {"gateway->isp": 0.576, "isp->gateway": 0.1075}
+    fast = 'link.gateway-isp.rate={ "gateway->isp" = "2Gbit/s", "isp->gateway" = "2Gbit/s" }'
+    assert held(fast, shaped)["gateway->isp"] == 0.576
 
 
 @pytest.mark.parametrize("file", [ACCESS, HOUSEHOLD])
@@ -59,7 +63,7 @@ def test_in_each_class_a_queue_keeps_the_limit_and_ef_keeps_its_own() -> None:
     port = _ports(scenario.override(*names["fq in each class"]))["gateway-isp"]
     queues = [(one["name"], one["queue"]["kind"], one["queue"]["limit"]) for one in port["class"]]
     assert queues == [("ef", "fifo", "16kB"), ("af1", "fq", "64kB"), ("best-effort", "fq", "64kB")]
-    (only,) = _ports(scenario.override(*names["cake that filters ACKs"]))["isp-gateway"]["class"]
+    (only,) = _ports(scenario.override(*names["cake for all that filters ACKs"]))["isp-gateway"]["class"]
     assert (only["match"], only["queue"]["ack_filter"]) == (["any"], "conservative")
     assert [name for name in names if name.startswith(MARKS)][:2] == [f"{MARKS}copy", f"{MARKS}EF for all"]
 
@@ -83,7 +87,31 @@ def test_a_probe_goes_over_each_slow_link_and_counts() -> None:
     assert [is_of_probes(one) for one in scenario.overrides] == [True]
     measures = {(one.group[0], one.response): one.weight for one in goals.of_goal("gaming", scenario)}
     assert measures["probe-gateway-isp", "delay_p99"] == -3.0
+    # what is dropped has no delay
+    assert measures["probe-gateway-isp", "goodput"] == 1.0
     assert measures["upload", "goodput"] == 1.0
+
+
+def test_probes_have_names_of_their_own() -> None:
+    text = ACCESS.read_text().replace('name = "call-up"\nclass = "call"', 'name = "probe-gateway-isp"')
+    scenario = probed(Scenario.from_text(text))
+    names = [one.name for one in scenario.describe().udp if one.name.startswith("probe-")]
+    assert names == ["probe-gateway-isp", "probe-gateway-isp-2", "probe-isp-gateway"]
+
+
+def test_without_acks_and_with_a_queue_that_cannot_be_shortened_less_is_tried() -> None:
+    text = HOUSEHOLD.read_text()
+    udp = (
+        text[: text.index("[[flow]]")]
+        + text[text.index("[[udp]]") : text.index('[[flow]]\nname = "download"')]
+    )
+    names = [one.name for one in line(Scenario.from_text(udp))[0].levels]
+    assert "fq" in names
+    assert not [name for name in names if "ACK" in name]
+    red = '{ kind = "red", limit = "256kB", min_th = "30kB", max_th = "90kB", max_p = 0.1 }'
+    factor, left_out = line(Scenario.load(HOUSEHOLD, (f"port.isp-home.class.all.queue={red}",)))
+    assert not [one for one in factor.levels if one.name.startswith("buffers")]
+    assert "buffers of 50 ms: port.isp-home has red, which keeps its own delay" in left_out
 
 
 def test_applications_are_weighed_by_what_comes_of_them() -> None:

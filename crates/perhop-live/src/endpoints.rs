@@ -186,6 +186,7 @@ impl Loop {
             return Ok(());
         }
         if let Data::Asked { application, .. } = sender.data {
+            sender.socket.tell_acknowledgments()?;
             let slot = u32::try_from(self.items.len()).map_err(io::Error::other)?;
             self.applications[application].1.add_line(slot);
         }
@@ -207,6 +208,12 @@ impl Loop {
             Item::Drain(drain) => drain.discard()?,
             Item::Sender(sender) => {
                 if let Data::Asked { application, written, .. } = sender.data {
+                    // one that has nothing to write meets no error by writing
+                    if let Err(error) = sender.socket.ended() {
+                        self.report.broken.push(format!("flow {}: {error}", sender.name));
+                        *item = Item::Gone;
+                        return Ok(());
+                    }
                     let una = written - sender.socket.unacknowledged()?;
                     let slot = u32::try_from(id).map_err(io::Error::other)?;
                     self.applications[application].1.on_acknowledged(self.clock.now(), slot, una);
@@ -329,33 +336,38 @@ mod tests {
     use std::io::Read;
     use std::net::{SocketAddr, TcpListener, TcpStream};
 
+    use perhop_core::rng::Stream as RandomStream;
+    use perhop_core::variate::Variate;
+    use perhop_scenario::model::ApplicationKind;
+
     use super::*;
     use crate::kernel::Options;
 
     /// The errors of a transfer of 1000 bytes over the loopback device, at the other end of which `other` is done.
     fn broken_by(close: bool, other: impl FnOnce(TcpStream) + Send) -> Vec<String> {
+        served(Data::Transfer { left: 1000, close }, Vec::new(), other).broken
+    }
+
+    /// The report on one connection that sends `data` for 0.4 s.
+    fn served(
+        data: Data,
+        applications: Vec<(usize, Application)>,
+        other: impl FnOnce(TcpStream) + Send,
+    ) -> Report {
         let server = TcpListener::bind(("127.0.0.1", 0)).expect("a listener");
         let SocketAddr::V4(to) = server.local_addr().expect("its address") else { panic!("not IPv4") };
         let options = Options { max_segment: 1448, ..Options::default() };
         let (socket, _) = Stream::bound(0, &options).expect("a socket");
         let latest = Arc::<LatestTcpInfo>::default();
-        let sender = Sender {
-            name: "short".into(),
-            node: 0,
-            start: Instant::ZERO,
-            socket,
-            to,
-            data: Data::Transfer { left: 1000, close },
-            latest,
-        };
-        let work = Work { senders: [sender].into(), ..Work::default() };
+        let sender = Sender { name: "short".into(), node: 0, start: Instant::ZERO, socket, to, data, latest };
+        let work = Work { senders: [sender].into(), applications, ..Work::default() };
         let stop = AtomicBool::new(false);
         std::thread::scope(|scope| {
             let served = scope.spawn(|| serve(work, Clock::starting_in(Span::ZERO), &stop));
             other(server.accept().expect("a connection").0);
             std::thread::sleep(std::time::Duration::from_millis(200));
             stop.store(true, Relaxed);
-            served.join().expect("no panic").expect("no error").broken
+            served.join().expect("no panic").expect("no error")
         })
     }
 
@@ -372,6 +384,28 @@ mod tests {
             assert_eq!(broken.len(), 1, "{broken:?}");
             assert!(broken[0].starts_with("flow short: Connection reset by peer"), "{broken:?}");
         }
+    }
+
+    #[test]
+    fn an_application_hears_of_acknowledgments_and_its_connection_of_a_reset() {
+        let kind = ApplicationKind::Requests {
+            size: Variate::Fixed(1000),
+            think: Variate::Fixed(Span::from_secs(9).as_nanos()),
+        };
+        let asked = || Data::Asked { application: 0, written: 0, left: 0 };
+        let application =
+            || vec![(0, Application::new(0, kind.clone(), RandomStream::new(1, 0, "web"), Instant::ZERO))];
+        let mut kept = None;
+        let report = served(asked(), application(), |mut stream| {
+            stream.read_exact(&mut [0; 1000]).expect("data");
+            kept = Some(stream);
+        });
+        assert_eq!((report.broken.len(), report.applications[0].1.loads().len()), (0, 1));
+        assert!(report.applications[0].1.loads()[0].took().is_some());
+        // what was acknowledged and not read makes its end a reset, while nothing is written
+        let report = served(asked(), application(), reset);
+        assert_eq!(report.broken.len(), 1, "{:?}", report.broken);
+        assert!(report.broken[0].starts_with("flow short: Connection reset by peer"), "{:?}", report.broken);
     }
 
     #[test]

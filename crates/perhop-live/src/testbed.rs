@@ -206,10 +206,7 @@ impl Testbed {
         self.lacking.extend(lacking.into_iter().map(str::to_owned));
         let to = SocketAddrV4::new(of_node(flow.to), RECEIVING);
         let data = match (flow.application, size) {
-            (Some(number), _) => {
-                socket.tell_acknowledgments()?;
-                Data::Asked { application: number, written: 0, left: 0 }
-            }
+            (Some(application), _) => Data::Asked { application, written: 0, left: 0 },
             (None, Some(left)) => Data::Transfer { left, close },
             (None, None) => Data::Endless,
         };

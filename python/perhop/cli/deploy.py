@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
 from enum import StrEnum
 from ipaddress import ip_address
@@ -72,13 +73,13 @@ def command(
         ),
     ] = None,
     device: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--device",
             metavar="DEV",
-            help="Its interface, for eBPF; with tc NODE=DEV,... by the node at the other end.",
+            help="Its interface, for eBPF eth0 by default; with tc and sqm NODE=DEV,... by the other end.",
         ),
-    ] = "eth0",
+    ] = None,
     overrides: options.Set = None,
     as_json: options.Json = False,
 ) -> int:
@@ -87,14 +88,18 @@ def command(
     from perhop.deploy.asked import asked
 
     loaded = options.load(scenario, overrides)
-    if with_ is With.SQM:
-        return _sqm(loaded, node, device, _share(shape) or 0.95, as_json)
-    if with_ is With.TC:
-        return _queues(loaded, str(scenario), node, device, _share(shape), as_json)
+    if with_ in {With.TC, With.SQM}:
+        if hosts or flows or addresses:
+            raise UsageError(
+                f"--host, --flow and --address: not with --with {with_.value}", "they are of ACK marks"
+            )
+        share = _share(shape)
+        if with_ is With.TC:
+            return _queues(loaded, str(scenario), node, device, share, as_json)
+        return _sqm(loaded, node, device, 0.95 if share is None else share, as_json)
     if node is not None or shape is not None:
         raise UsageError("--at and --shape: with --with tc or sqm", "--host NAME chooses who marks ACKs")
-    if not _DEVICE.fullmatch(device):
-        raise UsageError(f"--device {device}: not the name of a device")
+    device = _named(device or "eth0")
     described = loaded.describe()
     known = _addresses(addresses or [], {node.name for node in described.nodes})
     _must_be("--flow", flows or [], {flow.name for flow in described.flows})
@@ -118,32 +123,33 @@ def _share(text: str | None) -> float | None:
         share = float(text.removesuffix("%")) / 100
     except ValueError:
         share = 0.0
-    if not text.endswith("%") or not 0.0 < share <= 1.0:
-        raise UsageError(f"--shape {text}: not a percentage up to 100", "write --shape 95%, say")
+    if not text.endswith("%") or not 0.01 <= share <= 1.0:
+        raise UsageError(f"--shape {text}: not a percentage from 1 to 100", "write --shape 95%, say")
     return share
 
 
-def _sqm(scenario: Scenario, node: str | None, device: str, share: float, as_json: bool) -> int:
+def _named(device: str) -> str:
+    if not _DEVICE.fullmatch(device):
+        raise UsageError(f"--device {device}: not the name of a device")
+    return device
+
+
+def _sqm(scenario: Scenario, node: str | None, device: str | None, share: float, as_json: bool) -> int:
     """Print the section of SQM for the line of a node; where it has several, the device names whose."""
     from perhop.cli.output import print_json
     from perhop.deploy.sqm import NoSectionError, section
     from perhop.recommend.line import slow_links
 
     _at(scenario, node, "sqm")
-    to, named, name = device.partition("=")
     slow = slow_links(scenario)
-    lines = [one.target for one in slow if one.source == node]
+    lines = [one.link.target for one in slow if one.link.source == node]
     if not lines:
-        starts = ", ".join(dict.fromkeys(one.source for one in slow))
+        starts = ", ".join(dict.fromkeys(one.link.source for one in slow))
         raise UsageError(f"--at {node}: no slow link begins there", f"they begin at {starts}")
-    if not named:
-        if len(lines) > 1:
-            raise UsageError(
-                f"--with sqm: {node} has lines to {', '.join(lines)}", "--device NODE=DEV names one"
-            )
-        to, name = lines[0], device
-    if not _DEVICE.fullmatch(name):
-        raise UsageError(f"--device {name}: not the name of a device")
+    names = _devices(device, lines)
+    if len(names) != 1:
+        raise UsageError(f"--with sqm: {node} has lines to {', '.join(lines)}", "--device NODE=DEV names one")
+    ((to, name),) = names.items()
     try:
         text = section(scenario, str(node), to, name, share)
     except NoSectionError as error:
@@ -153,6 +159,28 @@ def _sqm(scenario: Scenario, node: str | None, device: str, share: float, as_jso
     else:
         print(text, end="")
     return ExitCode.DONE
+
+
+def _devices(given: str | None, ends: list[str]) -> dict[str, str]:
+    """Return the devices by the node at the other end; a name alone is that of the only link."""
+    if given is None:
+        return {ends[0]: "$DEV"} if len(ends) == 1 else {}
+    if "=" not in given:
+        if len(ends) != 1:
+            hint = f"--device {','.join(f'{one}=DEV' for one in ends)}"
+            raise UsageError(f"--device {given}: which of {len(ends)} links is that?", hint)
+        return {ends[0]: _named(given)}
+    found: dict[str, str] = {}
+    for part in given.split(","):
+        end, _, name = part.partition("=")
+        if end not in ends:
+            raise UsageError(
+                f"--device {part}: no link to {end!r} has anything to set", f"to {', '.join(ends)}"
+            )
+        if end in found:
+            raise UsageError(f"--device {part}: {end} has one already")
+        found[end] = _named(name)
+    return found
 
 
 def _at(scenario: Scenario, node: str | None, with_: str) -> None:
@@ -165,7 +193,7 @@ def _at(scenario: Scenario, node: str | None, with_: str) -> None:
 
 
 def _queues(
-    scenario: Scenario, name: str, node: str | None, device: str, shape: float | None, as_json: bool
+    scenario: Scenario, name: str, node: str | None, device: str | None, shape: float | None, as_json: bool
 ) -> int:
     """Print the commands of tc for the queues of a node."""
     from dataclasses import asdict
@@ -175,27 +203,24 @@ def _queues(
 
     _at(scenario, node, "tc")
     assert node is not None
-    devices = dict(one.split("=", 1) for one in device.split(",") if "=" in one)
-    if wrong := [one for one in devices.values() if not _DEVICE.fullmatch(one)]:
-        raise UsageError(f"--device {wrong[0]}: not the name of a device")
-    ports = commands(scenario, node, devices, shape)
-    if not ports:
+    ends = [one.to for one in commands(scenario, node, {}, shape)]
+    if not ends:
         raise UsageError(
-            f"{name}: {node} has nothing but FIFOs with the limit by default, so there is nothing to set"
+            f"{name}: {node} has nothing but FIFOs with the limit by default", "so nothing is to be set"
         )
-    if len(ports) == 1 and not devices:
-        ports = commands(scenario, node, {ports[0].to: device}, shape)
+    ports = commands(scenario, node, _devices(device, ends), shape)
     if as_json:
         print_json({"with": "tc", "at": node, "ports": [asdict(one) for one in ports]})
         return ExitCode.DONE
     for port in ports:
-        print(f"# {node} to {port.to}, as {name} has it; remove with: tc qdisc del dev ... root")
+        print(f"# {node} to {port.to}, as {name} has it; removed by: tc qdisc del dev {port.device} root")
         for why in port.cannot:
-            note(f"cannot: {node} to {port.to}: {why}")
+            if not sys.stdout.isatty():
+                note(f"cannot: {node} to {port.to}: {why}")
             print(f"# cannot: {why}")
         print("\n".join(port.lines))
-    if any("$DEV" in line for port in ports for line in port.lines):
-        note(f"DEV is to be set: --device {','.join(f'{one.to}=eth{k}' for k, one in enumerate(ports))}")
+    if any(port.device == "$DEV" for port in ports):
+        note(f"DEV is to be set: --device {','.join(f'{one.to}=DEV' for one in ports)}")
     return ExitCode.DONE
 
 

@@ -71,7 +71,9 @@ def command(
     ] = 60,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", metavar="DIR", help="Store; default out/<scenario>-recommend."),
+        typer.Option(
+            "-o", "--out", metavar="DIR", help="Store; default out/<scenario>-recommend, and -<goal>."
+        ),
     ] = None,
     jobs: campaign.Jobs = None,
     executor: campaign.ExecutorUrl = None,
@@ -159,7 +161,8 @@ def _asked(
     own = {message(one) for one in scenario.warnings()}
     note(*(f"warning: {one}" for one in warnings if one.rule not in own))
     select = Select(chosen, what.measure is None, worth, level, _in_use(scenario, design.treatments), most)
-    return Campaign(f"{stem}-recommend", scenario, design, responses, select=select)
+    name = "-".join([stem, "recommend", *([what.goal] if what.goal else [])])
+    return Campaign(name, scenario, design, responses, select=select)
 
 
 def _probed(scenario: Scenario, goal: str, beside: list[str]) -> Scenario:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import tomllib
 from typing import TYPE_CHECKING, Any
 
-from perhop.deploy.tc import is_of
+from perhop.deploy.tc import port_of
 from perhop.units import quantity
 
 if TYPE_CHECKING:
@@ -56,7 +56,9 @@ def section(scenario: Scenario, node: str, to: str, device: str, share: float) -
 
 
 def _queue(tables: list[Table], link: LinkView) -> Table:
-    table = next(one for one in tables if is_of(one, link))
+    table = port_of(tables, link)
+    if table is None:
+        raise NoSectionError(f"{link.port.path} is not in the scenario")
     if len(table["class"]) > 1:
         raise NoSectionError(f"{link.port.path} has classes of its own; SQM knows the tins of CAKE alone")
     queue: Table = table["class"][0]["queue"]

@@ -1,32 +1,26 @@
-"""Commands of `tc` that give a Linux router the queues of a scenario's ports, and what they cannot say.
+"""Commands of `tc` that give a Linux router the ports of a scenario, and what they cannot say.
 
-Each is what comes nearest: `tc-codel(8)`, `tc-fq_codel(8)`, `tc-pie(8)`, `tc-red(8)`, `tc-cake(8)`,
-`tc-prio(8)`, `tc-htb(8)`, `tc-drr(8)`, `tc-u32(8)`.
+`tc-prio(8)`, `tc-htb(8)`, `tc-drr(8)`, `tc-u32(8)`; queues are in `qdiscs`.
 """
 
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from perhop.deploy.qdiscs import PACKET, Table, bits, octets, qdisc
+from perhop.models.network import is_member
 from perhop.units import quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Mapping
 
     from perhop.scenario.scenario import LinkView, Scenario
 
-Table = dict[str, Any]
-
-PACKET = 1500
-"""Bytes of a packet where one side counts packets and the other bytes."""
-
 _DSCP = {"BE": 0, "EF": 46, "VA": 44, "LE": 1}
-_PURE_ACK = (
-    "match ip protocol 6 0xff match u8 0x05 0x0f at 0 match u16 0x0000 0xffc0 at 2 match u8 0x10 0xff at 33"
-)
-"""TCP without IP options, shorter than 64 bytes, with ACK as its only flag."""
+_MOST_BANDS = 16
 
 
 @dataclass
@@ -37,13 +31,16 @@ class Commands:
     ----------
     to
         The node at the other end of its link.
+    device
+        The name of its device.
     lines
         Commands in order.
     cannot
-        What no qdisc says, each with the nearest that there is.
+        What is not said, each with what comes nearest.
     """
 
     to: str
+    device: str
     lines: list[str] = field(default_factory=list)
     cannot: list[str] = field(default_factory=list)
 
@@ -58,75 +55,105 @@ def commands(
     devices
         The device of each link, by the node at its other end; of one that is not there it is ``$DEV``.
     shape
-        The part of its link's rate that a port without a shaper is held to; None for devices as slow as that.
+        The part of its link's rate that a port without a rate of its own is held to; None for devices as slow
+        as their links.
     """
-    tables: list[Table] = tomllib.loads(scenario.resolve())["port"]
+    resolved = tomllib.loads(scenario.resolve())
+    links = [link for link in scenario.describe().links if link.source == node]
+    own = [(link, table) for link in links if (table := port_of(resolved["port"], link)) is not None]
+    chosen = [(link, table) for link, table in own if not _is_plain(table)]
+    if shape is not None and own and not chosen:
+        # a FIFO before the slowest link can be held as well
+        chosen = [min(own, key=lambda one: one[0].rate_bit_s)]
+    conditioners = [one["name"] for one in resolved.get("conditioner", []) if is_member(node, one["at"])]
     found = []
-    for link in scenario.describe().links:
-        if link.source != node:
-            continue
-        table = next(one for one in tables if is_of(one, link))
-        if not _is_plain(table):
-            if shape is not None:
-                table = {"shaper": {"rate": f"{link.rate_bit_s * shape:.0f}bit/s"}} | table
-            found.append(_port(table, link, devices.get(link.target, "$DEV")))
+    for link, table in chosen:
+        held = {} if shape is None else {"shaper": {"rate": f"{link.rate_bit_s * shape:.0f}bit/s"}}
+        made = _port(held | table, link, devices.get(link.target, "$DEV"))
+        made.cannot += [
+            f"conditioner {name}: no qdisc meters; filters with `police`, or nft, come nearest"
+            for name in conditioners
+        ]
+        found.append(made)
     return found
 
 
-def is_of(table: Table, link: LinkView) -> bool:
-    """Return whether a port in the resolved file is that of a link."""
-    if "between" in table:
-        return {link.source, link.target} == set(table["between"])
-    return bool((table["at"], table["to"]) == (link.source, link.target))
+def port_of(tables: list[Table], link: LinkView) -> Table | None:
+    """Return the port of a link in a resolved file; None where it has none of its own."""
+    for one in tables:
+        ends = one.get("between") or (one["at"], one["to"])
+        orders = (ends, ends[::-1]) if "between" in one else (ends,)
+        if any(is_member(link.source, at) and is_member(link.target, to) for at, to in orders):
+            return one
+    return None
 
 
 def _is_plain(table: Table) -> bool:
     (first, *others) = table["class"]
-    return not others and "shaper" not in table and first["queue"] == {"kind": "fifo", "limit": "1000p"}
+    plain = not others and "shaper" not in table and not _has_a_rate(table)
+    return plain and first["queue"] == {"kind": "fifo", "limit": "1000p"}
+
+
+def _has_a_rate(table: Table) -> bool:
+    """Return whether the only class of a port is held to less than its link."""
+    (first, *others) = table["class"]
+    return not others and ("rate" in first or bool(first.get("bounded")))
 
 
 def _port(table: Table, link: LinkView, device: str) -> Commands:
-    made = Commands(link.target)
-    qdisc, klass = f"tc qdisc replace dev {device}", f"tc class replace dev {device}"
+    made = Commands(link.target, device)
+    replace, klass = f"tc qdisc replace dev {device}", f"tc class replace dev {device}"
     shaper, parent = table.get("shaper"), "root"
-    first = table["class"][0]["queue"]
-    if shaper and len(table["class"]) == 1 and first["kind"] == "cake" and "rate" not in first:
+    classes: list[Table] = table["class"]
+    first = classes[0]["queue"]
+    if shaper and len(classes) == 1 and first["kind"] == "cake":
         # CAKE shapes by itself
         first, shaper = _with_rate(first, shaper), None
     if shaper:
         made.lines += [
-            f"{qdisc} root handle 1: htb default 1",
+            f"{replace} root handle 1: htb default 1",
             f"{klass} parent 1: classid 1:1 htb {_shaped(shaper)}",
         ]
         parent = "parent 1:1"
-    rate = quantity(shaper["rate"])[0] if shaper else link.rate_bit_s
-    if len(table["class"]) == 1:
-        made.lines.append(f"{qdisc} {parent} {_queue(first, rate, made)}")
+    rate = min(link.rate_bit_s, quantity(shaper["rate"])[0] if shaper else link.rate_bit_s)
+    if len(classes) == 1 and not _has_a_rate(table):
+        made.lines.append(f"{replace} {parent} {_queue(first, rate, made)}")
         return made
     handle = "2:" if shaper else "1:"
+    if shaper and table["scheduler"]["kind"] in {"htb", "cbq"}:
+        made.cannot.append(
+            "rates of classes are those of the whole link: scale them to the rate that it is held to"
+        )
     kind = table["scheduler"]["kind"]
-    classes = _SCHEDULERS.get(kind)
-    if classes is None:
+    scheduler = _SCHEDULERS.get(kind)
+    if scheduler is None:
         made.cannot.append(f"scheduler {kind}: no qdisc; htb with a rate for each class comes nearest")
-        classes = _SCHEDULERS["cbq"]
-    made.lines += classes(table, rate, (qdisc, klass, parent, handle), made)
-    for place, one in enumerate(table["class"], 1):
-        leaf = f"parent {handle}{place:x} handle {10 * int(handle[0]) + place}:"
-        made.lines.append(f"{qdisc} {leaf} {_queue(one['queue'], rate, made)}")
-    made.lines += _filters(table["class"], f"tc filter add dev {device} parent {handle}", handle, made)
+        scheduler = _cbq
+    made.lines += scheduler(table, rate, (replace, klass, parent, handle), made)
+    for place, one in enumerate(classes, 1):
+        leaf = f"parent {handle}{place:x} handle {handle[0]}{place:x}:"
+        made.lines.append(f"{replace} {leaf} {_queue(one['queue'], rate, made)}")
+    made.lines += _filters(classes, f"tc filter add dev {device} parent {handle}", handle)
     return made
 
 
+def _queue(queue: Table, rate: float, made: Commands) -> str:
+    text, cannot = qdisc(queue, rate)
+    made.cannot += cannot
+    return text
+
+
 def _with_rate(cake: Table, shaper: Table) -> Table:
-    return cake | {key: shaper[key] for key in ("rate", "overhead", "mpu") if key in shaper}
+    given = {key: shaper[key] for key in ("rate", "overhead", "mpu") if key in shaper}
+    if "rate" in cake and quantity(cake["rate"])[0] < quantity(shaper["rate"])[0]:
+        del given["rate"]
+    return cake | given
 
 
 def _shaped(shaper: Table) -> str:
-    parts = [f"rate {_rate(shaper['rate'])} ceil {_rate(shaper['rate'])}"]
-    parts += [f"burst {_bytes(shaper['burst'])}"] if "burst" in shaper else []
-    parts += [
-        f"{key} {_bytes(shaper[key])}" for key in ("overhead", "mpu") if quantity(shaper.get(key, "0B"))[0]
-    ]
+    parts = [f"rate {bits(shaper['rate'])} ceil {bits(shaper['rate'])}"]
+    parts += [f"burst {octets(shaper['burst'])}"] if "burst" in shaper else []
+    parts += [f"{key} {octets(shaper[key])}" for key in ("overhead", "mpu") if octets(shaper.get(key, "0B"))]
     return " ".join(parts)
 
 
@@ -135,11 +162,13 @@ Where = tuple[str, str, str, str]
 
 
 def _prio(table: Table, rate: float, where: Where, made: Commands) -> Iterator[str]:
-    del rate, made
-    qdisc, _, parent, handle = where
+    del rate
+    command, _, parent, handle = where
     bands = len(table["class"])
+    if bands > _MOST_BANDS:
+        made.cannot.append(f"{bands} classes in an order: prio has {_MOST_BANDS} bands at most")
     last = " ".join([str(bands - 1)] * 16)
-    yield f"{qdisc} {parent} handle {handle} prio bands {max(2, bands)} priomap {last}"
+    yield f"{command} {parent} handle {handle} prio bands {max(2, bands)} priomap {last}"
 
 
 def _htb(table: Table, rate: float, where: Where, made: Commands) -> Iterator[str]:
@@ -148,15 +177,30 @@ def _htb(table: Table, rate: float, where: Where, made: Commands) -> Iterator[st
     def rates(one: Table) -> tuple[str, str]:
         return str(one["rate"]), str(one.get("ceil", one["rate"]))
 
+    scheduler = table["scheduler"]
+    if "rate" in scheduler:
+        rate = min(rate, quantity(scheduler["rate"])[0])
     yield from _htb_classes(table, where, rate, rates)
 
 
 def _cbq(table: Table, rate: float, where: Where, made: Commands) -> Iterator[str]:
-    if table["scheduler"]["kind"] == "cbq":
+    scheduler = table["scheduler"]
+    if scheduler["kind"] == "cbq":
+        own = [
+            key
+            for key in ("isolated", "maxidle", "minidle", "offtime", "gain")
+            if any(key in one for one in table["class"])
+        ]
+        more = f"; {', '.join(own)}: no setting of htb" if own else ""
         made.cannot.append(
-            "scheduler cbq: Linux has none since 6.3; htb gives each class its share and lends the rest"
+            f"scheduler cbq: Linux has none since 6.3; htb gives each class its share, lends the rest{more}"
         )
     shares = {one["name"]: float(one.get("share", 1 / len(table["class"]))) for one in table["class"]}
+    if "data" in scheduler:
+        shares = {
+            name: scheduler["share"] if name == scheduler["data"] else 1 - scheduler["share"]
+            for name in shares
+        }
     bounded = {one["name"] for one in table["class"] if one.get("bounded")}
 
     def rates(one: Table) -> tuple[str, str]:
@@ -169,27 +213,28 @@ def _cbq(table: Table, rate: float, where: Where, made: Commands) -> Iterator[st
 def _htb_classes(
     table: Table, where: Where, rate: float, rates: Callable[[Table], tuple[str, str]]
 ) -> Iterator[str]:
-    qdisc, klass, parent, handle = where
+    command, klass, parent, handle = where
     last = len(table["class"])
-    yield f"{qdisc} {parent} handle {handle} htb default {last:x}"
-    yield f"{klass} parent {handle} classid {handle}ff htb rate {rate:.0f}bit"
+    burst = f" burst {octets(table['scheduler']['burst'])}" if "burst" in table["scheduler"] else ""
+    yield f"{command} {parent} handle {handle} htb default {last:x}"
+    yield f"{klass} parent {handle} classid {handle}ff htb rate {rate:.0f}bit{burst}"
     for place, one in enumerate(table["class"], 1):
-        own, most = map(_rate, rates(one))
+        own, most = map(bits, rates(one))
         more = [f"prio {one['priority']}"] if "priority" in one else []
-        more += [f"{key} {_bytes(one[key])}" for key in ("burst", "cburst") if key in one]
+        more += [f"{key} {octets(one[key])}" for key in ("burst", "cburst", "quantum") if key in one]
         line = f"{klass} parent {handle}ff classid {handle}{place:x} htb rate {own} ceil {most}"
         yield " ".join([line, *more])
 
 
 def _drr(table: Table, rate: float, where: Where, made: Commands) -> Iterator[str]:
     del rate
-    qdisc, klass, parent, handle = where
+    command, klass, parent, handle = where
     kind = table["scheduler"]["kind"]
     if kind != "drr":
         made.cannot.append(f"scheduler {kind}: no qdisc; drr shares bytes in the same proportion")
-    yield f"{qdisc} {parent} handle {handle} drr"
+    yield f"{command} {parent} handle {handle} drr"
     for place, one in enumerate(table["class"], 1):
-        quantum = _bytes(one["quantum"]) if "quantum" in one else PACKET * one["weight"]
+        quantum = octets(one["quantum"]) if "quantum" in one else PACKET * one["weight"]
         yield f"{klass} parent {handle} classid {handle}{place:x} drr quantum {quantum}"
 
 
@@ -203,29 +248,57 @@ _SCHEDULERS: dict[str, Callable[[Table, float, Where, Commands], Iterator[str]]]
 }
 
 
-def _filters(classes: list[Table], command: str, handle: str, made: Commands) -> Iterator[str]:
-    """Go through the filters, a priority for each selector and protocol in the order of the classes."""
+def _filters(classes: list[Table], command: str, handle: str) -> Iterator[str]:
+    """Go through the filters in the order of the classes, a priority for each selector and protocol."""
     priority = 0
     for place, one in enumerate(classes, 1):
         flow = f"flowid {handle}{place:x}"
         for word in one["match"]:
             priority += 2
+            both = (
+                f"{command} prio {priority - 1} protocol ip u32",
+                f"{command} prio {priority} protocol ipv6 u32",
+            )
             if word == "any":
                 yield f"{command} prio {priority} protocol all matchall {flow}"
             elif word == "pure-ack":
-                yield f"{command} prio {priority} protocol ip u32 {_PURE_ACK} {flow}"
-                made.cannot.append(
-                    f"{one['name']}: ACKs with three SACK blocks or more, and those of IPv6, are not matched"
-                )
+                yield from _pure_acks(both, flow)
             elif word == "data":
-                made.cannot.append(
-                    f"{one['name']}: `data` is what no filter before it takes: put the class last"
+                # all else, once the ACKs are where a later class takes them
+                later = next(
+                    (
+                        k
+                        for k, other in enumerate(classes, 1)
+                        if k > place and {"any", "pure-ack"} & set(other["match"])
+                    ),
+                    None,
                 )
+                if later is not None:
+                    yield from _pure_acks(both, f"flowid {handle}{later:x}")
+                priority += 1
                 yield f"{command} prio {priority} protocol all matchall {flow}"
+                priority += 1
             else:
-                field = f"0x{dscp(word) << 2:02x} 0xfc"
-                yield f"{command} prio {priority - 1} protocol ip u32 match ip dsfield {field} {flow}"
-                yield f"{command} prio {priority} protocol ipv6 u32 match ip6 priority {field} {flow}"
+                of = f"0x{dscp(word) << 2:02x} 0xfc"
+                yield f"{both[0]} match ip dsfield {of} {flow}"
+                yield f"{both[1]} match ip6 priority {of} {flow}"
+
+
+def _pure_acks(both: tuple[str, str], flow: str) -> Iterator[str]:
+    """Go through the filters of ACKs without data: those whose TCP header is all that the packet has.
+
+    IPv4 without options, IPv6 without extension headers; of the flags ACK alone, ECE and CWR left out.
+    """
+    for words in range(5, 16):
+        size = 4 * words
+        yield (
+            f"{both[0]} match u8 0x05 0x0f at 0 match u16 {20 + size} 0xffff at 2 match ip protocol 6 0xff "
+            f"match u8 0x{words:x}0 0xf0 at 32 match u8 0x10 0x3f at 33 {flow}"
+        )
+        yield (
+            f"{both[1]} match u16 {size} 0xffff at 4 match u8 0x06 0xff at 6 "
+            f"match u8 0x{words:x}0 0xf0 at 52 match u8 0x10 0x3f at 53 {flow}"
+        )
 
 
 def dscp(mark: str) -> int:
@@ -237,116 +310,3 @@ def dscp(mark: str) -> int:
     if mark.startswith("AF"):
         return 8 * int(mark[2]) + 2 * int(mark[3])
     return int(mark)
-
-
-def _queue(queue: Table, rate: float, made: Commands) -> str:
-    """Return the qdisc that comes nearest to a queue."""
-    kind = queue["kind"]
-    make = _QUEUES.get(kind)
-    if make is None:
-        made.cannot.append(f"queue {kind}: no qdisc; fq_codel by its defaults comes nearest")
-        return "fq_codel"
-    return make(queue, rate, made)
-
-
-def _fifo(queue: Table, rate: float, made: Commands) -> str:
-    del rate
-    _no_filter(queue, "fifo", made)
-    amount, unit = quantity(queue["limit"])
-    return f"{'pfifo' if unit == 'p' else 'bfifo'} limit {amount:.0f}"
-
-
-def _codel(queue: Table, rate: float, made: Commands) -> str:
-    del rate
-    _no_filter(queue, "codel", made)
-    return f"codel {_packets(queue)} {_times(queue, 'target', 'interval')} {_ecn(queue)}"
-
-
-def _pie(queue: Table, rate: float, made: Commands) -> str:
-    del rate, made
-    return f"pie {_packets(queue)} {_times(queue, 'target', 'tupdate')} {_ecn(queue)}"
-
-
-def _red(queue: Table, rate: float, made: Commands) -> str:
-    low, high, limit = (_bytes(queue[key]) for key in ("min_th", "max_th", "limit"))
-    burst = max(1, round((2 * low + high) / (3 * PACKET)))
-    made.cannot.append("queue red: `w_q` follows from avpkt and burst, and max_th is a limit (no `gentle`)")
-    ecn = " ecn" if queue.get("ecn") else ""
-    return (
-        f"red limit {limit} min {low} max {high} avpkt {PACKET} burst {burst} "
-        f"probability {queue['max_p']:g} bandwidth {rate:.0f}bit{ecn}"
-    )
-
-
-def _fq(queue: Table, rate: float, made: Commands) -> str:
-    del rate
-    inner = queue["queue"]
-    _no_filter(inner, "fq_codel", made)
-    flows = f"flows {queue['queues']} quantum {_bytes(queue['quantum'])}"
-    if inner["kind"] == "pie":
-        return f"fq_pie {_packets(queue)} {flows} {_times(inner, 'target', 'tupdate')} {_ecn(inner)}"
-    if inner["kind"] != "codel":
-        made.cannot.append(f"queue fq with {inner['kind']}: fq_codel comes nearest")
-        return f"fq_codel {_packets(queue)} {flows}"
-    times = _times(inner, "target", "interval")
-    return f"fq_codel {_packets(queue)} {flows} {times} drop_batch {queue['drop_batch']} {_ecn(inner)}"
-
-
-def _cake(queue: Table, rate: float, made: Commands) -> str:
-    del rate, made
-    shaped = f"bandwidth {_rate(queue['rate'])}" if "rate" in queue else "unlimited"
-    filters = {"conservative": "ack-filter", "aggressive": "ack-filter-aggressive"}
-    acks = filters.get(queue.get("ack_filter", "off"), "no-ack-filter")
-    size = f"overhead {_bytes(queue['overhead'])} mpu {_bytes(queue['mpu'])}"
-    most = f"memlimit {_bytes(queue['limit'])}"
-    return (
-        f"cake {shaped} {queue['tins']} {queue['isolation']} rtt {_time(queue['rtt'])} {acks} {size} {most}"
-    )
-
-
-def _dualpi2(queue: Table, rate: float, made: Commands) -> str:
-    del rate, made
-    return f"dualpi2 {_packets(queue)} target {_time(queue['target'])} coupling_factor {queue['coupling']:g}"
-
-
-_QUEUES: dict[str, Callable[[Table, float, Commands], str]] = {
-    "fifo": _fifo,
-    "codel": _codel,
-    "pie": _pie,
-    "red": _red,
-    "fq": _fq,
-    "cake": _cake,
-    "dualpi2": _dualpi2,
-}
-
-
-def _no_filter(queue: Table, kind: str, made: Commands) -> None:
-    if queue.get("ack_filter", "off") != "off":
-        made.cannot.append(f"ack_filter: {kind} has none; cake has")
-
-
-def _packets(queue: Table) -> str:
-    amount, unit = quantity(queue["limit"])
-    return f"limit {max(1, round(amount / (1 if unit == 'p' else PACKET)))}"
-
-
-def _bytes(size: str) -> int:
-    amount, unit = quantity(size)
-    return round(amount * (PACKET if unit == "p" else 1))
-
-
-def _rate(rate: str) -> str:
-    return f"{quantity(rate)[0]:.0f}bit"
-
-
-def _times(queue: Table, *names: str) -> str:
-    own = {"tupdate": "t_update"}
-    return " ".join(f"{name} {_time(queue[own.get(name, name)])}" for name in names)
-
-
-def _time(time: str) -> str:
-    return f"{quantity(time)[0] * 1e6:.0f}us"
-
-
-def _ecn(queue: Table) -> str:
-    return "ecn" if queue.get("ecn") else "noecn"

@@ -155,7 +155,7 @@ class Network:
         for entry in self._resolved["link"]:
             ends = entry["ends"]
             for one, other in (ends, ends[::-1]):
-                if _is_member(link.source, one) and _is_member(link.target, other):
+                if is_member(link.source, one) and is_member(link.target, other):
                     if entry.get("drop") or entry.get("mark") or link.burst_loss:
                         return None
                     loss = entry.get("loss", 0.0)
@@ -210,7 +210,7 @@ def other_tcp(flow: Flow) -> str:
     return "" if control in HELD else f"its congestion control is {control}, which no law was held to"
 
 
-def _is_member(node: str, selector: str) -> bool:
+def is_member(node: str, selector: str) -> bool:
     """Return whether ``s[3]`` is one of ``s[*]``, ``s[0..5]`` or ``s[3]``."""
     base, _, index = selector.partition("[")
     own, _, number = node.partition("[")

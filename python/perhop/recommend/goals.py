@@ -107,11 +107,15 @@ def _ways(meaning: Description, call: str) -> list[str]:
 
 
 def of_goal(name: str, scenario: Scenario) -> tuple[Goal, ...]:
-    """Return the usual measures, with the weights of a key of `GOALS`."""
+    """Return the usual measures, and that UDP arrives, with the weights of a key of `GOALS`.
+
+    Delays are of packets that arrived: a queue that drops them must not look short.
+    """
+    usually = usual(scenario)
+    arrive = [_goal(one.group[0], "goodput", 1.0) for one in usually if one.response == "delay_p99"]
     return tuple(
-        replace(one, weight=3.0 * one.weight) if one.response in GOALS[name] else one
-        for one in usual(scenario)
-    )
+        replace(one, weight=3.0 * one.weight) if one.response in GOALS[name] else one for one in usually
+    ) + tuple(arrive)
 
 
 def weighed(text: str, scenario: Scenario) -> tuple[Goal, ...]:
@@ -167,11 +171,16 @@ def in_words(goals: Sequence[Goal], expression: str | None) -> str:
     """Describe the goals."""
     if expression is not None:
         return f"{'less' if goals[0].weight < 0 else 'more'} of {expression}"
-    parts = [f"{one.group[0]}'s {MEASURES[one.response].called}" for one in goals]
+    parts = [f"{of(one.group[0])} {MEASURES[one.response].called}" for one in goals]
     weights = {abs(one.weight) for one in goals}
     if len(weights) > 1:
         parts = [f"{part} (weight {abs(one.weight):g})" for part, one in zip(parts, goals, strict=True)]
     return ", ".join(parts) + (", percent for percent alike" if len(weights) == 1 < len(goals) else "")
+
+
+def of(name: str) -> str:
+    """Return the genitive of a name."""
+    return f"{name}'" if name.endswith("s") else f"{name}'s"
 
 
 def _goal(name: str, measure: str, weight: float) -> Goal:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from perhop.deploy.qdiscs import PACKET, octets
+from perhop.deploy.tc import port_of
 from perhop.experiment.factors import Factor
 from perhop.models.network import Network
 from perhop.recommend.candidates import AS_IT_IS, NothingToTryError, candidates, checked
@@ -23,11 +25,8 @@ FACTOR = "line"
 
 Table = dict[str, Any]
 
-Change = Callable[[Table, "LinkView"], Table | str]
-"""A port's table and its link: the table with the candidate, or the reason why it does not fit."""
-
 BUFFERS_S = (0.1, 0.05, 0.02)
-"""How long a full buffer keeps the link busy, of the shorter buffers that are tried."""
+"""How long a full buffer keeps the line busy, of the shorter buffers that are tried."""
 
 MARKS = "ACK marks: "
 """What the names of markings begin with."""
@@ -38,7 +37,7 @@ PROBE = "probe-"
 SHORTER = 1.5
 """How many times as much a port must hold as a buffer that is tried in its place."""
 
-LEAST = {"p": 2, "B": 3000}
+LEAST = {"p": 2, "B": 2 * PACKET}
 """The least limit of a class: two packets."""
 
 TAIL_DROP = frozenset(("fifo",))
@@ -49,29 +48,54 @@ FILTERED = "conservative"
 
 
 @dataclass(frozen=True)
-class Held:
-    """How long a direction of a line is busy with all that its queues hold, s."""
+class Slow:
+    """The slowest link on the way of some flow.
 
-    link: str
-    seconds: float
+    Attributes
+    ----------
+    rate_bit_s
+        Of the link, of its port's shaper, or of a CAKE that is all of its port: the least.
+    held_s
+        How long it is busy with all that its queues hold; packets of a limit in packets have 1500 bytes.
+    source, target
+        The ends of the first flow that meets it.
+    """
+
+    link: LinkView
+    rate_bit_s: float
+    held_s: float
+    source: str
+    target: str
 
 
-def slow_links(scenario: Scenario) -> list[LinkView]:
+Change = Callable[[Table, Slow], Table | str]
+"""A port's table and its link: the table with the candidate, or the reason why it does not fit."""
+
+
+def slow_links(scenario: Scenario) -> list[Slow]:
     """Return the slowest link on the way of each flow's data, and on that of its ACKs."""
-    return [link for link, _ in _ways(scenario).values()]
-
-
-def _ways(scenario: Scenario) -> dict[str, tuple[LinkView, tuple[str, str]]]:
-    """Return each slow link by its name, with the ends of the first flow that meets it."""
     network = Network(scenario)
+    tables: list[Table] = tomllib.loads(scenario.resolve())["port"]
+    rates = {link.name: _rate(link, port_of(tables, link)) for link in network.described.links}
     ways = [way for flow in network.flows for way in (flow.there, flow.back)]
     ways += [flow.there for flow in network.udp]
-    found: dict[str, tuple[LinkView, tuple[str, str]]] = {}
+    found: dict[str, Slow] = {}
     for way in ways:
         if way:
-            slow = min(way, key=lambda link: link.rate_bit_s)
-            found.setdefault(slow.name, (slow, (way[0].source, way[-1].target)))
-    return found
+            slow = min(way, key=lambda link: rates[link.name])
+            rate = rates[slow.name]
+            held = 8 * sum(octets(one.limit) for one in slow.port.classes) / rate
+            found.setdefault(slow.name, Slow(slow, rate, held, way[0].source, way[-1].target))
+    return list(found.values())
+
+
+def _rate(link: LinkView, table: Table | None) -> float:
+    rates = [link.rate_bit_s]
+    if table is not None:
+        (first, *others) = table["class"]
+        rates += [quantity(table["shaper"]["rate"])[0]] if "shaper" in table else []
+        rates += [quantity(first["queue"]["rate"])[0]] if not others and "rate" in first["queue"] else []
+    return min(rates)
 
 
 def probed(scenario: Scenario) -> Scenario:
@@ -81,24 +105,27 @@ def probed(scenario: Scenario) -> Scenario:
     queue counts by what others wait in it (the responsiveness of RFC 9318), whatever the scenario's flows.
     """
     udp: list[Table] = tomllib.loads(scenario.resolve()).get("udp", [])
-    for link, (source, target) in _ways(scenario).values():
-        name = f"{PROBE}{_base(link.source)}-{_base(link.target)}"
-        rate = f"{min(16_000, round(link.rate_bit_s / 100))}bit/s"
-        table = {"name": name, "class": name, "from": source, "to": target}
+    meaning = scenario.describe()
+    taken = {one.class_ for one in meaning.flows} | {one.class_ for one in meaning.udp}
+    taken |= {one["name"] for one in udp}
+    for slow in slow_links(scenario):
+        name = _free(f"{PROBE}{_base(slow.link.source)}-{_base(slow.link.target)}", taken)
+        taken.add(name)
+        rate = f"{min(16_000, max(800, round(slow.rate_bit_s / 100)))}bit/s"
+        table = {"name": name, "class": name, "from": slow.source, "to": slow.target}
         udp.append(table | {"rate": rate, "packet_size": "100B", "start_jitter": "50ms"})
     return scenario.override(f"udp={toml(udp, 'udp')}")
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """Return a name that is not taken, numbered where it must be."""
+    numbered = (f"{name}-{number}" for number in range(2, len(taken) + 3))
+    return name if name not in taken else next(one for one in numbered if one not in taken)
 
 
 def is_of_probes(assignment: str) -> bool:
     """Return whether an override is that of `probed`."""
     return assignment.startswith("udp=") and f'"{PROBE}' in assignment
-
-
-def held(link: LinkView) -> Held:
-    """Return how much a link's port holds; packets of a limit in packets have 1500 bytes."""
-    amounts = [quantity(one.limit) for one in link.port.classes]
-    size = sum(amount * (1500 if unit == "p" else 1) for amount, unit in amounts)
-    return Held(link.name, 8 * size / link.rate_bit_s)
 
 
 def line(scenario: Scenario) -> tuple[Factor, tuple[str, ...]]:
@@ -128,7 +155,7 @@ def line(scenario: Scenario) -> tuple[Factor, tuple[str, ...]]:
         )
     tables: list[Table] = tomllib.loads(scenario.resolve())["port"]
     made, left_out = {AS_IT_IS: tuple[str, ...]()}, []
-    for name, change in _changes(links):
+    for name, change in _changes(links, has_acks=bool(scenario.describe().flows)):
         found = _assignments(tables, links, change)
         if isinstance(found, str):
             left_out.append(f"{name}: {found}")
@@ -152,26 +179,30 @@ def _distinct(scenario: Scenario, levels: list[Level]) -> tuple[Level, ...]:
     return tuple(one for one in levels if one in seen.values())
 
 
-def _changes(links: list[LinkView]) -> Iterator[tuple[str, Change]]:
+def _changes(links: list[Slow], has_acks: bool) -> Iterator[tuple[str, Change]]:
     for seconds in BUFFERS_S:
         yield f"buffers of {seconds * 1e3:g} ms", _buffer(seconds)
-    several = any(len(link.port.classes) > 1 for link in links)
+    several = any(len(slow.link.port.classes) > 1 for slow in links)
     for kind in OF_TODAY:
         yield f"{kind} in each class" if several else kind, _in_each_class(kind)
+    for_all = " for all" if several else ""
     if several:
         for kind in ("fq", "cake"):
-            yield f"{kind} for all", _for_all(kind)
-    for kind in ("fq", "cake"):
-        yield f"{kind} that filters ACKs", _for_all(kind, ack_filter=FILTERED)
-    yield "ACKs first", _acks_first
+            yield f"{kind}{for_all}", _for_all(kind)
+    if has_acks:
+        for kind in ("fq", "cake"):
+            yield f"{kind}{for_all} that filters ACKs", _for_all(kind, ack_filter=FILTERED)
+        yield "ACKs first", _acks_first
 
 
 def _buffer(seconds: float) -> Change:
-    def change(port: Table, link: LinkView) -> Table | str:
+    def change(port: Table, slow: Slow) -> Table | str:
         kinds = {one["queue"]["kind"] for one in port["class"]}
         if not kinds <= TAIL_DROP:
-            return f"{link.port.path} has {', '.join(sorted(kinds - TAIL_DROP))}, which keeps its own delay"
-        share = seconds / held(link).seconds
+            return (
+                f"{slow.link.port.path} has {', '.join(sorted(kinds - TAIL_DROP))}, which keeps its own delay"
+            )
+        share = seconds / slow.held_s
         if share * SHORTER > 1.0:
             return port
         return _with_queues(port, lambda queue: queue | {"limit": _part(queue["limit"], share)})
@@ -186,8 +217,8 @@ def _part(limit: str, share: float) -> str:
 
 
 def _in_each_class(kind: str) -> Change:
-    def change(port: Table, link: LinkView) -> Table | str:
-        del link
+    def change(port: Table, slow: Slow) -> Table | str:
+        del slow
         return _with_queues(port, lambda queue: _queue(kind, queue["limit"]), but="EF")
 
     return change
@@ -213,57 +244,60 @@ def _queue(kind: str, limit: str, ack_filter: str | None = None) -> Table:
 def _for_all(kind: str, ack_filter: str | None = None) -> Change:
     """Put one queue in the place of all classes, with the limit of all together."""
 
-    def change(port: Table, link: LinkView) -> Table | str:
-        amounts = [quantity(one["queue"]["limit"]) for one in port["class"]]
-        if len({unit for _, unit in amounts}) > 1:
-            return f"{link.port.path} has limits in packets and in bytes"
-        limit = f"{sum(amount for amount, _ in amounts):.0f}{amounts[0][1]}"
-        name = port["class"][0]["name"] if len(port["class"]) == 1 else "all"
-        only = {"name": name, "match": ["any"], "queue": _queue(kind, limit, ack_filter)}
+    def change(port: Table, slow: Slow) -> Table | str:
+        del slow
+        limits = [one["queue"]["limit"] for one in port["class"]]
+        units = {quantity(limit)[1] for limit in limits}
+        in_packets = units == {"p"}
+        total = sum(quantity(limit)[0] if in_packets else octets(limit) for limit in limits)
+        name = port["class"][0]["name"] if len(limits) == 1 else "all"
+        queue = _queue(kind, f"{total:.0f}{'p' if in_packets else 'B'}", ack_filter)
+        only = {"name": name, "match": ["any"], "queue": queue}
         return port | {"scheduler": {"kind": "strict-priority"}, "class": [only]}
 
     return change
 
 
-def _acks_first(port: Table, link: LinkView) -> Table | str:
-    if len(port["class"]) > 1 and port["scheduler"]["kind"] != "strict-priority":
-        kind = port["scheduler"]["kind"]
-        return f"{link.port.path} shares its link by {kind}, which has no class before all others"
-    if any("pure-ack" in one["match"] for one in port["class"]):
+def _acks_first(port: Table, slow: Slow) -> Table | str:
+    classes, path = port["class"], slow.link.port.path
+    if classes[0]["match"] == ["pure-ack"]:
         return port
-    acks = {"name": "acks", "match": ["pure-ack"], "queue": {"kind": "fifo", "limit": "64kB"}}
-    return port | {"class": [acks, *port["class"]]}
+    if len(classes) > 1 and port["scheduler"]["kind"] != "strict-priority":
+        kind = port["scheduler"]["kind"]
+        return f"{path} shares its link by {kind}, which has no class before all others"
+    if any("pure-ack" in one["match"] for one in classes):
+        return f"{path} has a class for pure ACKs already"
+    name = _free("acks", {one["name"] for one in classes})
+    acks = {"name": name, "match": ["pure-ack"], "queue": {"kind": "fifo", "limit": "64kB"}}
+    bare = [{key: one[key] for key in ("name", "match", "queue")} for one in classes]
+    return port | {"scheduler": {"kind": "strict-priority"}, "class": [acks, *bare]}
 
 
-def _assignments(tables: list[Table], links: list[LinkView], change: Change) -> tuple[str, ...] | str:
-    """Return the overrides that make a change at the ports of links; none where all is so already."""
+def _assignments(tables: list[Table], links: list[Slow], change: Change) -> tuple[str, ...] | str:
+    """Return the overrides that make a change at the ports of links.
+
+    None where all is so already; the first reason where no port can have it.
+    """
     found: list[str] = []
-    written, rewrite = [], False
+    written, rewrite, reasons = [], False, list[str]()
     for table in tables:
-        own = [link for link in links if _is_of(table, link)]
-        changed = [change(table, link) for link in own]
-        if why := next((one for one in changed if isinstance(one, str)), None):
-            return why
-        news = [one for one in changed if isinstance(one, dict)]
+        own = [slow for slow in links if port_of([table], slow.link)]
+        changed = [change(table, slow) for slow in own]
+        reasons += [one for one in changed if isinstance(one, str)]
+        news = [table if isinstance(one, str) else one for one in changed]
         ends = table.get("between")
-        if not ends or not news or (len(news) == 2 and news[0] == news[1]):
+        if not ends or not news or (len(news) > 1 and all(one == news[0] for one in news)):
             new = news[0] if news else table
             written.append(new)
             found += _differences(table, new)
             continue
-        rewrite = True
-        by_start = {link.source: new for link, new in zip(own, news, strict=True)}
+        rewrite |= any(one != table for one in news)
+        by_start = {_base(slow.link.source): new for slow, new in zip(own, news, strict=True)}
         for at, to in (ends, ends[::-1]):
-            new = by_start.get(at, table)
+            new = by_start.get(_base(at), table)
             written.append({"at": at, "to": to} | {key: new[key] for key in new if key != "between"})
-    return (f"port={toml(written, 'port')}",) if rewrite else tuple(found)
-
-
-def _is_of(table: Table, link: LinkView) -> bool:
-    ends = (_base(link.source), _base(link.target))
-    if "between" in table:
-        return set(map(_base, table["between"])) == set(ends)
-    return (_base(table["at"]), _base(table["to"])) == ends
+    made = (f"port={toml(written, 'port')}",) if rewrite else tuple(found)
+    return reasons[0] if reasons and not made else made
 
 
 def _base(node: str) -> str:

@@ -8,6 +8,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from perhop.deploy import tc
 from perhop.recommend import goals, line
 from perhop.recommend.answer import NothingFoundError, answer, references
 from perhop.recommend.candidates import AS_IT_IS, FACTOR
@@ -81,7 +82,7 @@ def in_words(found: Answer, select: Select, weighed: str) -> list[str]:
 
 def of_line(found: Answer, scenario: Scenario) -> list[str]:
     """Return what the line holds as it is, and what the best marking of ACKs does beside the answer."""
-    holds = [f"{one.link} {duration(one.seconds)}" for one in map(line.held, line.slow_links(scenario))]
+    holds = [f"{one.link.name} {duration(one.held_s)}" for one in line.slow_links(scenario)]
     sentences = [
         f"As it is, a full buffer keeps the line busy for: {', '.join(holds)}. A probe each way tells what "
         "somebody waits who sends little."
@@ -94,6 +95,10 @@ def of_line(found: Answer, scenario: Scenario) -> list[str]:
     if marks and found.taken not in marks:
         best = max(marks, key=lambda name: marks[name].percent)
         sentences.append(f"The best by marks alone is {short(best)}: {between(marks[best])}.")
+    taken, cake = short(found.taken), found.taken.replace("=fq", "=cake")
+    if taken.startswith("fq") and taken.endswith("that filters ACKs") and cake in found.scores:
+        nearest = f"{short(cake)}: {between(found.scores[cake])}"
+        sentences.append(f"Linux's fq_codel filters no ACKs; what comes nearest there is {nearest}.")
     return sentences
 
 
@@ -114,8 +119,12 @@ def between(change: Change) -> str:
     if not math.isfinite(change.percent):
         return "no number"
     if not math.isfinite(change.low + change.high):
-        return f"{change.percent:+.3g} % (too few runs for an interval)"
-    return f"{change.percent:+.3g} % ({change.low:+.3g} to {change.high:+.3g} %)"
+        return f"{_signed(change.percent)} % (too few runs for an interval)"
+    return f"{_signed(change.percent)} % ({_signed(change.low)} to {_signed(change.high)} %)"
+
+
+def _signed(percent: float) -> str:
+    return f"{percent:+.3g}" if abs(percent) < 1000 else f"{percent:+,.0f}"
 
 
 def value(response: str, number: float) -> str:
@@ -184,7 +193,7 @@ def _cost(found: Answer, name: str) -> str:
         if row.response not in MEASURES:
             continue
         sign = MEASURES[row.response].sign
-        text = f"{row.of}'s {called(row)} {between(change)}"
+        text = f"{goals.of(row.of)} {called(row)} {between(change)}"
         shown = math.isfinite(change.low + change.high) and change.low * change.high > 0
         if change.lost or (shown and sign * change.percent < 0):
             worse.append(text)
@@ -201,7 +210,7 @@ def _best(found: Answer) -> list[str]:
     if not found.best:
         return []
     parts = [
-        f"{one.goal.group[0]}'s {MEASURES[one.goal.response].called}: {short(one.treatment)}"
+        f"{goals.of(one.goal.group[0])} {MEASURES[one.goal.response].called}: {short(one.treatment)}"
         + ("" if one.sure else " (by the means; not settled)")
         for one in found.best
     ]
@@ -215,16 +224,17 @@ def commands(store: Store, found: Answer) -> dict[str, str]:
     given = [one for one in (*scenario.overrides, *taken.overrides) if not line.is_of_probes(one)]
     words = [scenario.name, *(word for one in given for word in ("-s", one))]
     where = shlex.quote(str(store.folder))
+    as_taken = scenario.override(*taken.overrides)
     routers = {one.name for one in scenario.describe().nodes if one.kind == "router"}
-    ends = [link.source for link in line.slow_links(scenario)] if line.FACTOR in design.names else []
+    ends = [slow.link.source for slow in line.slow_links(scenario)] if line.FACTOR in design.names else []
+    set_there = [node for node in dict.fromkeys(ends) if node in routers and tc.commands(as_taken, node, {})]
     return {
         "try it": shlex.join(["perhop", "run", *words]),
         **{
             f"queues to type in at {node}": shlex.join(
                 ["perhop", "deploy", *words, "--with", "tc", "--at", node]
             )
-            for node in dict.fromkeys(ends)
-            if node in routers
+            for node in set_there
         },
         "the race again, or go on with it": f"perhop campaign run {where}",
         "all numbers": f"perhop analyze {where}",

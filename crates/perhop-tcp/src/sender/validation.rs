@@ -51,9 +51,9 @@ impl Validation {
         Some(used)
     }
 
-    /// Whether cwnd is the limit; in slow start it is as long as half of it is used.
+    /// Whether cwnd is the limit; in slow start it is as long as more than half of it is used.
     pub(super) const fn limits(&self, cwnd: u64, slow_start: bool) -> bool {
-        if slow_start { cwnd < 2 * self.most } else { self.full }
+        self.full || slow_start && cwnd < 2 * self.most
     }
 
     /// What is used counts from `now` on.
