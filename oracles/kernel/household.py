@@ -25,8 +25,8 @@ COLUMNS = {
     "download": ("download, Mbit/s", 1e-6, (0.1, 0.0)),
     "upload": ("upload, Mbit/s", 1e-6, (0.1, 0.0)),
 }
-"""Each response: its heading, what its values are multiplied by, and its bounds (decision 0120): the part of the
-kernel's mean, and the difference, within which the simulator agrees."""
+"""Each response: its heading, what its values are multiplied by, and its bounds (decision 0120): the part of
+the kernel's mean, and the difference, within which the simulator agrees."""
 QUEUES = {"fifo": "a FIFO of 256 kB", "fq": "`fq`"}
 ARMS = ("kernel", "simulator")
 KEYS = ["queue", "clock", "replication"]
