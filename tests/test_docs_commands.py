@@ -31,6 +31,7 @@ ALL = [
 
 STUDY = "runs of minutes; tests/test_papers_*.py runs the study itself, and make test-long all of it"
 NOT_RUN = {
+    "docs/acks.md": "a campaign of a minute and a half; test_acks_page.py makes five of its runs",
     "docs/artefacts.md": "names stand for a study of one's own; test_pack.py packs one and runs it",
     "docs/benchmarks.md": "measures the machine for minutes, and needs cargo",
     "docs/clusters.md": "needs several machines; test_campaign_many.py uses a cluster on this one",
