@@ -35,7 +35,8 @@ CELLS = {cell.name: cell for cell in rig.cells()}
         ("compare.py --of bbr", 1),
         ("effects.py", len(effects.TABLES)),
         ("queues.py", 3),
-        ("household.py", 2),
+        ("arms.py household", 2),
+        ("arms.py acks", 2),
     ],
 )
 def test_the_page_has_the_tables_of_the_numbers(program: str, many: int) -> None:
