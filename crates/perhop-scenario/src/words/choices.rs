@@ -291,11 +291,31 @@ impl Ecn {
     }
 }
 
+/// What is left of cwnd after an idle time of more than a retransmission time-out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Idle {
+    /// With `true` as `initial-window`, with `false` as `off`.
+    Flag(bool),
+    /// By a rule.
+    Rule(IdleRestart),
+}
+
+impl From<Idle> for settings::IdleRestart {
+    fn from(given: Idle) -> Self {
+        match given {
+            Idle::Flag(false) => Self::Off,
+            Idle::Flag(true) => Self::InitialWindow,
+            Idle::Rule(rule) => rule.into(),
+        }
+    }
+}
+
 /// Enumerations of a file whose variants are those of the enumeration of the same name in [`settings`].
 macro_rules! words {
     ($($(#[$doc:meta])* $name:ident { $($(#[$about:meta])* $variant:ident = $word:literal,)+ })+) => {$(
-        $(#[$doc])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        $(#[$doc])*
         pub enum $name {
             $($(#[$about])* #[serde(rename = $word)] $variant,)+
         }
@@ -414,6 +434,7 @@ words! {
     }
 
     /// What is left of cwnd after an idle time of more than a retransmission time-out.
+    #[schemars(extend("type" = "string"))]
     IdleRestart {
         /// All of it.
         Off = "off",

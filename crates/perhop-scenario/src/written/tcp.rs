@@ -6,9 +6,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use crate::words::choices::{
-    Counting, CubicForm, Ecn, GrowthBy, Guard, Halving, IdleRestart, InitialSsthresh, LossWindow,
-    MinRtoBounds, PartialAckTimer, PrrForm, RecoveryExit, RecoveryKind, RttArithmetic, SlowStartKind,
-    TimeoutWindow, TimerRestart,
+    Counting, CubicForm, Ecn, GrowthBy, Guard, Halving, Idle, InitialSsthresh, LossWindow, MinRtoBounds,
+    PartialAckTimer, PrrForm, RecoveryExit, RecoveryKind, RttArithmetic, SlowStartKind, TimeoutWindow,
+    TimerRestart,
 };
 use crate::words::congestion::CongestionControl;
 use crate::words::names::Label;
@@ -189,8 +189,8 @@ settings! {
     /// a millisecond, two segments at least from 1.2 Mbit/s on (Linux: `tcp_update_pacing_rate`, `tcp_tso_autosize`). `bbr` and `bbr3`
     /// pace by a rate of their own, and `prague` at a window a round trip, whatever this says.
     pacing: bool,
-    /// What is left of cwnd when nothing was sent for more than a time-out.
-    idle_restart: IdleRestart,
+    /// What is left of cwnd when nothing was sent for more than a time-out; `true` is `initial-window`, `false` is `off`.
+    idle_restart: Idle,
     /// Whether every time-out of one segment lowers ssthresh; otherwise the first alone does (RFC 5681 section 3.1).
     repeat_timeout_cuts: bool,
     /// Whether a time-out within a recovery lowers ssthresh once more; otherwise it stays what the recovery has set (RFC 5681

@@ -8,8 +8,8 @@
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
 
-use super::reno::real;
-use super::{AckSample, AfterIdle, CongestionControl, CongestionSignal, Echo, Load, Reno};
+use super::reno::{as_reno, real};
+use super::{AckSample, CongestionControl, CongestionSignal, Echo, Load, Reno};
 use crate::settings::TcpParams;
 
 /// How much the last window counts in the estimate.
@@ -125,33 +125,7 @@ impl CongestionControl for Prague {
         }
     }
 
-    fn on_recovery_exit(&mut self, now: Instant) {
-        self.reno.on_recovery_exit(now);
-    }
-
-    fn on_spurious_timeout(&mut self, now: Instant) {
-        self.reno.on_spurious_timeout(now);
-    }
-
-    fn on_restart_after_idle(&mut self, now: Instant, left: &AfterIdle) {
-        self.reno.on_restart_after_idle(now, left);
-    }
-
-    fn deflate(&mut self, by: Bytes) {
-        self.reno.deflate(by);
-    }
-
-    fn limit(&mut self, to: Bytes) {
-        self.reno.limit(to);
-    }
-
-    fn cwnd(&self) -> Bytes {
-        self.reno.cwnd()
-    }
-
-    fn ssthresh(&self) -> Bytes {
-        self.reno.ssthresh()
-    }
+    as_reno!();
 }
 
 #[cfg(test)]

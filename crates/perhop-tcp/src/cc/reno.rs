@@ -231,5 +231,39 @@ impl CongestionControl for Reno {
     }
 }
 
+/// What a control with a `reno` does as that does: all but acknowledgments and congestion.
+macro_rules! as_reno {
+    () => {
+        fn on_recovery_exit(&mut self, now: Instant) {
+            self.reno.on_recovery_exit(now);
+        }
+
+        fn on_spurious_timeout(&mut self, now: Instant) {
+            self.reno.on_spurious_timeout(now);
+        }
+
+        fn on_restart_after_idle(&mut self, now: Instant, left: &$crate::cc::AfterIdle) {
+            self.reno.on_restart_after_idle(now, left);
+        }
+
+        fn deflate(&mut self, by: Bytes) {
+            self.reno.deflate(by);
+        }
+
+        fn limit(&mut self, to: Bytes) {
+            self.reno.limit(to);
+        }
+
+        fn cwnd(&self) -> Bytes {
+            self.reno.cwnd()
+        }
+
+        fn ssthresh(&self) -> Bytes {
+            self.reno.ssthresh()
+        }
+    };
+}
+pub(super) use as_reno;
+
 #[cfg(test)]
 mod tests;
