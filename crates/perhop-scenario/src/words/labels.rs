@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 pub type Labels = BTreeMap<String, String>;
 
 /// The columns that the tables of TCP and of UDP flows have of their own: a label needs another name.
-pub const OWN_COLUMNS: [&str; 26] = [
+pub const OWN_COLUMNS: [&str; 27] = [
     "acks_sent",
     "arrived_bytes",
     "arrived_packets",
