@@ -32,7 +32,7 @@ pub struct Sender {
     pub socket: Stream,
     /// Where it connects to.
     pub to: SocketAddrV4,
-    /// What it sends.
+    /// Its data.
     pub data: Data,
     /// Where what `TCP_INFO` tells is put.
     pub latest: Arc<LatestTcpInfo>,
@@ -50,7 +50,7 @@ pub enum Data {
         /// Whether a FIN follows.
         close: bool,
     },
-    /// What an application asks for.
+    /// Loads of an application, as it asks for them.
     Asked {
         /// Which one, by its place in [`Work::applications`].
         application: usize,

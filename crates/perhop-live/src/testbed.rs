@@ -11,7 +11,7 @@ use perhop_core::time::Instant;
 use perhop_core::units::Bytes;
 use perhop_scenario::build::Network;
 use perhop_scenario::model::{Endpoint, Scenario};
-use perhop_sim::{Departures, HostMarking, MarkCounts, applications, heard};
+use perhop_sim::{Departures, HostMarking, MarkCounts, applications_of, listener_of};
 
 use crate::addresses::{RECEIVING, of_flow, of_node};
 use crate::endpoints::{Data, Sender, Work};
@@ -105,7 +105,7 @@ impl Testbed {
     ) -> io::Result<Self> {
         let hosts: io::Result<Vec<Host>> =
             honoured.hosts.iter().map(|(&node, settings)| Host::new(node, settings)).collect();
-        let applications = applications(scenario, starts).collect();
+        let applications = applications_of(scenario, starts).collect();
         let work = Work { applications, ..Work::default() };
         let mut testbed = Self {
             hosts: hosts?,
@@ -227,7 +227,7 @@ impl Testbed {
         let socket =
             self.host(flow.from)?.namespace.inside(|| Udp::new(of_flow(i), flow.mark.value() << 2))?;
         self.place(flow.from, i, End::Source(Backlog::default()), ports.0);
-        self.place(flow.to, i, End::Drain(MarkCounts::default(), heard(scenario, k, start)), ports.1);
+        self.place(flow.to, i, End::Drain(MarkCounts::default(), listener_of(scenario, k, start)), ports.1);
         let Bytes(size) = flow.packet_size;
         self.sources.push(Source {
             socket,

@@ -64,7 +64,7 @@ pub fn build(
     let network = Network::new(scenario, elements)?;
     let mut ends: Vec<host::Ends> = scenario.nodes.iter().map(|_| host::Ends::default()).collect();
     let mut placing = Placing { scenario, elements, ports: &network.port, starts: &starts, ends: &mut ends };
-    for (node, application) in applications(scenario, &starts) {
+    for (node, application) in applications_of(scenario, &starts) {
         placing.ends[node].applications.push(application);
     }
     for (i, route) in network.routes.iter().enumerate() {
@@ -93,7 +93,7 @@ pub fn starts(scenario: &model::Scenario) -> Vec<Instant> {
 }
 
 /// The applications over TCP in the order of the scenario, each with the node where its connections begin.
-pub fn applications<'a>(
+pub fn applications_of<'a>(
     scenario: &'a model::Scenario,
     starts: &'a [Instant],
 ) -> impl Iterator<Item = (usize, Application)> + 'a {
@@ -109,9 +109,9 @@ pub fn applications<'a>(
     })
 }
 
-/// What hears UDP flow `k`, which begins at `start`, if it is one way of a call.
+/// The listener of UDP flow `k`, which begins at `start`, if it is one way of a call.
 #[must_use]
-pub fn heard(scenario: &model::Scenario, k: usize, start: Instant) -> Option<Box<Heard>> {
+pub fn listener_of(scenario: &model::Scenario, k: usize, start: Instant) -> Option<Box<Heard>> {
     let flow = &scenario.udp[k];
     let buffer = scenario.calls[flow.call?].jitter_buffer;
     Some(Box::new(Heard::new(&scenario.run, flow, start, buffer)))
@@ -244,7 +244,7 @@ impl Placing<'_> {
         let departures = Departures::new(run, flow, self.starts[i]);
         let source = Source::new(sending, departures);
         self.ends[flow.from].sources.push(source);
-        let heard = heard(self.scenario, k, self.starts[i]);
+        let heard = listener_of(self.scenario, k, self.starts[i]);
         self.ends[flow.to].drains.push(Drain::new(receiving, heard));
     }
 }

@@ -14,7 +14,7 @@ mod version;
 
 pub use applications::application::{Application, Load};
 pub use applications::call::Heard;
-pub use build::{Built, applications, assemble, heard, starts};
+pub use build::{Built, applications_of, assemble, listener_of, starts};
 pub use engine::capture::Captures;
 pub use engine::carried::{Carried, FlowOnWire};
 pub use engine::delays::{ClassDelays, DelayCounts, DelayRange};

@@ -85,7 +85,7 @@ pub struct TcpParams {
     pub pacing: bool,
     /// The seed of the random numbers of a congestion control.
     pub seed: u64,
-    /// What an idle time of more than a retransmission time-out leaves of cwnd.
+    /// The part of cwnd that an idle time of more than a retransmission time-out leaves.
     pub idle_restart: IdleRestart,
     /// Whether every time-out of one segment lowers ssthresh, not the first alone.
     pub repeat_timeout_cuts: bool,
@@ -388,7 +388,7 @@ impl TcpParams {
     };
 }
 
-/// What an idle time of more than a retransmission time-out leaves of cwnd.
+/// The part of cwnd that an idle time of more than a retransmission time-out leaves.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum IdleRestart {
     /// All of it.

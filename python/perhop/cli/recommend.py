@@ -93,7 +93,7 @@ def command(
 
 @dataclass(frozen=True)
 class _What:
-    """What counts, as asked for."""
+    """The measures that are to count, as asked for."""
 
     goal: str | None
     weigh: str | None

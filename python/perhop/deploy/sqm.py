@@ -28,7 +28,7 @@ _ACKS = {"conservative": "ack-filter", "aggressive": "ack-filter-aggressive"}
 
 
 class NoSectionError(ValueError):
-    """What no section can say; the message is the reason."""
+    """A line that no section can describe; the message is the reason."""
 
 
 def section(scenario: Scenario, node: str, to: str, device: str, share: float) -> str:

@@ -1,4 +1,4 @@
-"""What can be put on a line: shorter buffers, other queues, a way for ACKs; and how much it holds now."""
+"""Candidates for a line: shorter buffers, other queues, a way for ACKs; and how much it holds now."""
 
 from __future__ import annotations
 

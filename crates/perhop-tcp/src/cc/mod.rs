@@ -96,7 +96,7 @@ pub struct Load {
     pub kept: Bytes,
 }
 
-/// What an idle time leaves of the windows.
+/// The windows after an idle time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AfterIdle {
     /// When the last segment before it left.

@@ -231,7 +231,7 @@ impl CongestionControl for Reno {
     }
 }
 
-/// What a control with a `reno` does as that does: all but acknowledgments and congestion.
+/// The part of a control with a `reno` that is as that does: all but acknowledgments and congestion.
 macro_rules! as_reno {
     () => {
         fn on_recovery_exit(&mut self, now: Instant) {

@@ -50,7 +50,7 @@ impl Sender {
         }
     }
 
-    /// What an idle time that ends now leaves of the windows, if it was longer than a time-out.
+    /// The windows after an idle time that ends now, if it was longer than a time-out.
     //= rfc5681-4.1-restart
     fn after_idle(&self, now: Instant) -> Option<AfterIdle> {
         let (since, rto) = (self.last_sent, self.rtt.rto());

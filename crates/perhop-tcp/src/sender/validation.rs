@@ -18,7 +18,7 @@ pub(super) struct Validation {
     used: u64,
 }
 
-/// What is outstanding when a segment of new data has left.
+/// The data outstanding when a segment of new data has left.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Outstanding {
     /// First byte not acknowledged, and one past the last sent.
@@ -56,7 +56,7 @@ impl Validation {
         self.full || slow_start && cwnd < 2 * self.most
     }
 
-    /// What is used counts from `now` on.
+    /// The use of cwnd counts from `now` on.
     pub(super) const fn restart(&mut self, now: Instant) {
         (self.since, self.used) = (now, 0);
     }
