@@ -50,12 +50,13 @@ impl Sender {
         }
     }
 
-    /// The windows after an idle time that ends now, if it was longer than a time-out.
+    /// The windows after an idle time that ends now, if it was longer than a time-out; asked where all is acknowledged and there is data.
     //= rfc5681-4.1-restart
+    #[cold]
     fn after_idle(&self, now: Instant) -> Option<AfterIdle> {
         let (since, rto) = (self.last_sent, self.rtt.rto());
         let idle = now.saturating_since(since);
-        if self.una < self.max || self.max == 0 || self.nxt == self.limit || idle <= rto {
+        if self.max == 0 || idle <= rto {
             return None;
         }
         let initial = self.rules.initial_window;
@@ -83,6 +84,7 @@ impl Sender {
     }
 
     /// New data has left, and nothing more can: the use of cwnd is noted, and what was not used for a time-out is halved.
+    #[inline(never)]
     fn validate(&mut self, now: Instant) {
         let mss = self.rules.mss().0;
         let bounds = self.window.min(self.cc.cwnd().0);
@@ -119,7 +121,10 @@ impl Sender {
         if self.tail.due {
             return self.choose_probe();
         }
-        if let Some(left) = self.after_idle(now) {
+        if self.una == self.max
+            && self.nxt < self.limit
+            && let Some(left) = self.after_idle(now)
+        {
             self.cc.on_restart_after_idle(now, &left);
             if let Some(validation) = &mut self.validation {
                 validation.restart(now);
