@@ -68,6 +68,26 @@ def test_in_each_class_a_queue_keeps_the_limit_and_ef_keeps_its_own() -> None:
     assert [name for name in names if name.startswith(MARKS)][:2] == [f"{MARKS}copy", f"{MARKS}EF for all"]
 
 
+def test_a_port_of_one_of_a_group_is_changed_and_not_that_of_the_others() -> None:
+    scenario = Scenario.from_text("""
+        node = [{ name = "home", count = 3 }, { name = "isp", kind = "router" }, { name = "server" }]
+        link = [
+            { ends = ["home[*]", "isp"], rate = "10Mbit/s", delay = "1ms" },
+            { ends = ["isp", "server"], rate = "1Gbit/s", delay = "1ms" },
+        ]
+        flow = [{ name = "down", from = "server", to = "home[2]", class = "BE" }]
+        run.duration = "1s"
+        [[port]]
+        at = "isp"
+        to = "home[2]"
+        class = [{ name = "all", queue = { kind = "fifo", limit = "300p" } }]
+    """)
+    level = next(one for one in line(scenario)[0].levels if one.name == "codel")
+    ports = _ports(scenario.override(*level.set))
+    kinds = {name: ports[name]["class"][0]["queue"]["kind"] for name in ("isp-home[2]", "isp-home[*]")}
+    assert kinds == {"isp-home[2]": "codel", "isp-home[*]": "fifo"}
+
+
 def test_acks_go_first_where_a_port_has_an_order_and_else_it_is_said() -> None:
     names = {one.name: one.set for one in line(Scenario.load(HOUSEHOLD))[0].levels}
     port = _ports(Scenario.load(HOUSEHOLD).override(*names["ACKs first"]))["isp-home"]

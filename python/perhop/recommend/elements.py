@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from perhop.experiment.factors import Factor
 from perhop.recommend.candidates import AS_IT_IS, KINDS_OF_PACKETS, checked, first_marks
-from perhop.scenario.overrides import toml
+from perhop.scenario.overrides import ends, toml
 from perhop.units import quantity, split
 
 if TYPE_CHECKING:
@@ -65,8 +65,7 @@ def _ports(resolved: Table) -> Iterator[tuple[str, Table]]:
     """Return the ports with classes by mark, by their paths."""
     for port in resolved.get("port", []):
         if first_marks(port):
-            ends = port["between"] if "between" in port else (port["at"], port["to"])
-            yield f"port.{'-'.join(ends).replace('[*]', '')}", port
+            yield f"port.{ends(port)}", port
 
 
 def _queues(resolved: Table) -> Made:

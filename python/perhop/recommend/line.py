@@ -13,7 +13,7 @@ from perhop.experiment.factors import Factor
 from perhop.models.network import Network
 from perhop.recommend.candidates import AS_IT_IS, NothingToTryError, candidates, checked
 from perhop.recommend.elements import OF_TODAY
-from perhop.scenario.overrides import toml
+from perhop.scenario.overrides import ends, toml
 from perhop.units import quantity
 
 if TYPE_CHECKING:
@@ -281,19 +281,19 @@ def _assignments(tables: list[Table], links: list[Slow], change: Change) -> tupl
     found: list[str] = []
     written, rewrite, reasons = [], False, list[str]()
     for table in tables:
-        own = [slow for slow in links if port_of([table], slow.link)]
+        own = [slow for slow in links if port_of(tables, slow.link) is table]
         changed = [change(table, slow) for slow in own]
         reasons += [one for one in changed if isinstance(one, str)]
         news = [table if isinstance(one, str) else one for one in changed]
-        ends = table.get("between")
-        if not ends or not news or (len(news) > 1 and all(one == news[0] for one in news)):
+        both = table.get("between")
+        if not both or not news or (len(news) > 1 and all(one == news[0] for one in news)):
             new = news[0] if news else table
             written.append(new)
             found += _differences(table, new)
             continue
         rewrite |= any(one != table for one in news)
         by_start = {_base(slow.link.source): new for slow, new in zip(own, news, strict=True)}
-        for at, to in (ends, ends[::-1]):
+        for at, to in (both, both[::-1]):
             new = by_start.get(_base(at), table)
             written.append({"at": at, "to": to} | {key: new[key] for key in new if key != "between"})
     made = (f"port={toml(written, 'port')}",) if rewrite else tuple(found)
@@ -306,8 +306,7 @@ def _base(node: str) -> str:
 
 def _differences(old: Table, new: Table) -> Iterator[str]:
     """Go through the overrides that make one port's table of another."""
-    ends = old["between"] if "between" in old else (old["at"], old["to"])
-    path = f"port.{'-'.join(map(_base, ends))}"
+    path = f"port.{ends(old)}"
     if new["scheduler"] != old["scheduler"]:
         yield f"{path}.scheduler={toml(new['scheduler'], path)}"
     plain = [[{**one, "queue": None} for one in port["class"]] for port in (old, new)]

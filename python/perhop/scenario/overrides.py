@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from numbers import Integral, Real
-from typing import TypeAlias, Union
+from typing import Any, TypeAlias, Union
 
 Value: TypeAlias = Union[str, bool, int, float, "list[Value]", "tuple[Value, ...]", "Mapping[str, Value]"]
 """What TOML has and a scenario uses; a number of NumPy is a number, too."""
@@ -40,6 +40,12 @@ def assignments(given: tuple[object, ...], named: Mapping[str, object]) -> Itera
     for name, value in named.items():
         path = name.replace("__", ".")
         yield f"{path}={toml(value, path)}"
+
+
+def ends(table: Mapping[str, Any]) -> str:
+    """Return the name that paths have for a link or port of a resolved scenario: its ends, ``a-b``."""
+    nodes = table.get("ends") or table.get("between") or (table["at"], table["to"])
+    return "-".join(nodes).replace("[*]", "")
 
 
 def toml(value: object, path: object) -> str:

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from perhop.scenario.defaults import schema
-from perhop.scenario.overrides import toml
+from perhop.scenario.overrides import ends, toml
 
 _NAMES = {"name", "ends", "at", "to", "from", "between"}
 """What an element is called, or is between: its path follows from these."""
@@ -101,10 +101,7 @@ def form(resolved: str, given: Mapping[str, str]) -> Form:
 
 def _named(kind: str, value: Mapping[str, Any]) -> str:
     """Return the name that paths have for an element."""
-    if kind not in ("link", "port"):
-        return str(value["name"])
-    ends = value.get("ends") or value.get("between") or (value["at"], value["to"])
-    return "-".join(str(end).replace("[*]", "") for end in ends)
+    return ends(value) if kind in ("link", "port") else str(value["name"])
 
 
 def _plain(part: Mapping[str, Any]) -> dict[str, Any]:
