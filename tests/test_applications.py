@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from pathlib import Path
 
 import polars as pl
@@ -135,3 +137,37 @@ def test_estimates_hold_no_form_for_what_an_application_sends(cli: Cli, tmp_path
     file.write_text(PLAIN + WEB)
     said = cli("estimate", str(file)).out
     assert "an application says what it sends" in said
+
+
+def test_the_page_of_applications_has_the_numbers_of_its_two_runs() -> None:
+    top = Path(__file__).parents[1]
+    page = (top / "docs" / "applications.md").read_text()
+    rows = {
+        "a FIFO of 256 kB each way": (),
+        "`fq` each way": ('port.isp-home.class.all.queue={ kind = "fq" }',),
+    }
+    for name, overrides in rows.items():
+        (line,) = (one for one in page.splitlines() if one.startswith(f"| {name} |"))
+        run = Scenario.load(HOUSEHOLD, overrides).run()
+        pages, chat, _ = run.applications.to_dicts()
+        (video,) = run.videos.to_dicts()
+        values = [one[f"load_p{part}_s"] for one in (pages, chat) for part in (50, 95)]
+        values += [video["rebuffering_s"], video["rate_mean_bit_s"] / 1e6, *run.calls["mos"]]
+        told = re.findall(r"([\d.]+)( ms)?", line.split("|", 2)[2])
+        scaled = [value * (1e3 if ms else 1) for value, (_, ms) in zip(values, told, strict=True)]
+        digits = [len(number.partition(".")[2]) for number, _ in told]
+        shown = [f"{value:.{count}f}" for value, count in zip(scaled, digits, strict=True)]
+        assert shown == [number for number, _ in told]
+
+
+def test_the_page_of_applications_says_what_the_oracle_has() -> None:
+    top = Path(__file__).parents[1]
+    page = (top / "docs" / "applications.md").read_text()
+    found = re.search(r"\[(\d+ of \d+ means agree)\].* behind `fq` all within (\d+) %", page)
+    assert found is not None
+    agree, within = found.groups()
+    assert f"**{agree}**" in (top / "oracles" / "kernel" / "README.md").read_text()
+    measured = pl.read_csv(top / "oracles" / "kernel" / "household.csv").filter(queue="fq")
+    means = measured.drop("queue", "replication").group_by("clock").mean().drop("clock")
+    apart = [max(pair) / min(pair) - 1 for pair in means.iter_columns() if max(pair) > 0]
+    assert math.ceil(100 * max(apart)) == int(within)

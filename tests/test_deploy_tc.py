@@ -10,7 +10,8 @@ import pytest
 from conftest import Cli
 from namespaces import namespace, need
 from perhop import Scenario
-from perhop.deploy.tc import Commands, commands, dscp
+from perhop.deploy.marks import number
+from perhop.deploy.tc import Commands, commands
 from test_applications import HOUSEHOLD
 from test_recommend import ACCESS
 
@@ -47,8 +48,8 @@ SCHEDULERS = {
 
 
 def _home(*overrides: str, shape: float | None = None) -> Commands:
-    (made,) = commands(Scenario.load(HOUSEHOLD, overrides), "home", {"isp": "near"}, shape)
-    return made
+    (made,) = commands(Scenario.load(HOUSEHOLD, overrides), "home", shape)
+    return made.on("near")
 
 
 def _several(kind: str, shape: float | None = None) -> Commands:
@@ -175,14 +176,14 @@ def test_what_a_qdisc_has_no_setting_for_is_named() -> None:
 @pytest.mark.parametrize("node", ["isp", "gateway"])
 def test_every_router_of_the_pack_has_its_queues(node: str) -> None:
     """One of them has links to a group of servers."""
-    assert [one.to for one in commands(Scenario.load(ACCESS), node, {})] == [
+    assert [one.to for one in commands(Scenario.load(ACCESS), node)] == [
         {"isp": "gateway", "gateway": "isp"}[node]
     ]
 
 
 def test_code_points_are_those_of_the_names() -> None:
     marks = {"BE": 0, "LE": 1, "EF": 46, "VA": 44, "CS5": 40, "AF11": 10, "AF43": 38, "7": 7}
-    assert {name: dscp(name) for name in marks} == marks
+    assert {name: number(name) for name in marks} == marks
 
 
 def test_the_command_says_whose_device_it_is_and_what_is_left_out(cli: Cli) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -140,6 +141,35 @@ def test_applications_are_weighed_by_what_comes_of_them() -> None:
         *(("bulk", "goodput"), ("pages", "load_p95"), ("chat", "load_p95"), ("film", "rate")),
         *(("call[0]", "mos"), ("call[1]", "mos")),
     }
+
+
+@pytest.mark.long
+def test_the_page_has_the_gains_of_the_access_pack(cli: Cli, tmp_path: Path) -> None:
+    """A race of 22 candidates, a minute."""
+    done = cli("recommend", ACCESS, "--goal", "household", "-o", tmp_path / "out")
+    assert done.code == 0
+    assert "Take fq in each class." in done.out
+    measures = "up", "down", "web", "upload"
+    gains = re.search(
+        r"probe-gateway-isp's 99 % delay -([\d.]+) .* probe-isp-gateway's 99 % delay -([\d.]+) .* "
+        r"web's mean time of a transfer -([\d.]+) .*; worse are upload's goodput -([\d.]+) %",
+        done.out,
+    )
+    marks = re.search(r"by marks alone is ACK marks: EF for web: \+([\d.]+) %", done.out)
+    all_in_all = re.search(r"Over what is in use: \+([\d.]+) %", done.out)
+    assert gains is not None
+    assert marks is not None
+    assert all_in_all is not None
+    of = dict(zip(measures, map(float, gains.groups()), strict=True))
+    part = {3: "a third", 4: "a quarter", 5: "a fifth", 6: "a sixth"}
+    web = part[round(1 / (1 - of["web"] / 100))]
+    alone = part[round(float(all_in_all[1]) / float(marks[1]))]
+    text = " ".join((Path(__file__).parents[1] / "docs" / "recommend.md").read_text().split())
+    assert (
+        f"the answer is `fq in each class`: delays of the probes fall by {of['up']:.0f} and "
+        f"{of['down']:.0f} %, the web's transfers take {web}, the upload pays {of['upload']:.0f} %. "
+        f"The best by marks alone, EF for the web, has {alone} of that gain."
+    ) in text
 
 
 def test_a_household_is_advised_and_told_what_its_line_holds(cli: Cli) -> None:

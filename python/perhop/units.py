@@ -211,3 +211,15 @@ def percent(value: float | None) -> str:
     '98.7 %'
     """
     return "-" if value is None else f"{value * 100:.3g} %"
+
+
+def fraction(text: str) -> float:
+    """Return a percentage as a fraction; NaN for any other text.
+
+    >>> fraction("95%")
+    0.95
+    """
+    try:
+        return float(text.removesuffix("%")) / 100 if text.endswith("%") else math.nan
+    except ValueError:
+        return math.nan

@@ -58,7 +58,7 @@ pub fn replay(scenario: &Scenario, arrivals: &[Arrival], trace: TraceKinds) -> i
         let (out, back) = (network.port[route.forward[0]], network.port[route.reverse[0]]);
         let (from, to, first, second) = match scenario.flows.get(i) {
             Some(flow) => {
-                let size = flow.tcp.params.size.filter(|_| flow.application.is_none()).map(|size| size.0);
+                let size = flow.size().map(|size| size.0);
                 let receiving = Receiving::new(HostMarking::new(&flow.ack_marking), size);
                 let sending = Sending::new(Arc::<LatestTcpInfo>::default(), flow.mark, size);
                 (flow.from, flow.to, End::Sending(sending), End::Receiving(receiving))

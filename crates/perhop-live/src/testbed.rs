@@ -183,8 +183,7 @@ impl Testbed {
         let flow = &scenario.flows[i];
         let params = &flow.tcp.params;
         let latest = Arc::<LatestTcpInfo>::default();
-        // that of an application's is what it has been given by then
-        let size = params.size.filter(|_| flow.application.is_none()).map(|size| size.0);
+        let size = flow.size().map(|size| size.0);
         let close = params.close && size.is_some();
         let last = size.map(|size| size + u64::from(close));
         self.place(flow.from, i, End::Sending(Sending::new(Arc::clone(&latest), flow.mark, last)), ports.0);

@@ -8,7 +8,9 @@ use perhop_scenario::file::ScenarioFile;
 use perhop_scenario::model::{AckPolicy, Scenario};
 use perhop_scenario::{load, profile, schema};
 use perhop_tcp::ack::AdaptiveParams;
-use perhop_tcp::settings::{Growth, Guard, MinRtoBounds, RecoveryKind, RttArithmetic, TcpParams};
+use perhop_tcp::settings::{
+    Growth, Guard, IdleRestart, MinRtoBounds, RecoveryKind, RttArithmetic, TcpParams,
+};
 use proptest::prelude::*;
 
 /// The file with `text` before its nodes.
@@ -37,6 +39,7 @@ fn a_flow_without_a_profile_does_what_a_host_of_today_does() {
     let params = flow.tcp.params;
     assert_eq!((params.cc, params.recovery, params.initial_window), (Growth::Cubic, RecoveryKind::Sack, 10));
     assert!(params.handshake && params.close && params.limited_transmit && params.frto);
+    assert_eq!(params.idle_restart, IdleRestart::InitialWindow);
     assert_eq!((rto(&params), params.rto.tick), ([1_000, 200, 60_000], Span::ZERO));
     // the largest number of whole segments in 6 MiB
     assert_eq!(params.window, Bytes(6 * 1024 * 1024 / 1460 * 1460));

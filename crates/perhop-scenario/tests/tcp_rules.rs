@@ -176,13 +176,13 @@ fn all_mistakes_in_one_pass() {
     "#);
 }
 
-//= test draft-prague-02-2.2-ect0
 #[test]
 fn an_idle_restart_is_a_word_or_a_flag() {
     assert_snapshot!(tcp("idle_restart = true"), @"no mistake");
     assert_snapshot!(tcp(r#"idle_restart = "validate""#), @r#"48:24 flow.up.tcp.idle_restart: `validate` is not one of "off", "initial-window", "validation" (`off`: all of it; `initial-window`: the initial window; `validation`: half of it for each time-out that has passed)"#);
 }
 
+//= test draft-prague-02-2.2-ect0
 #[test]
 fn dctcp_needs_marks_and_data_has_one_of_two_code_points() {
     assert_snapshot!(tcp(r#"cc = "dctcp""#), @r#"48:14 flow.up.tcp.cc: cc (dctcp) needs congestion marks, not ecn (false, the default) (write `ecn = true`, or `ecn = "ect1"`)"#);

@@ -31,7 +31,8 @@ use crate::engine::seam::HostNode;
 use crate::engine::{AnyNode, Engine};
 use crate::hosts::connection::{Connection, Wire};
 use crate::hosts::datagrams::{Departures, Drain, Source};
-use crate::hosts::host::{self, Host, HostMarking, ReceivingEnd, SendingEnd};
+use crate::hosts::ends::{self, HostMarking, ReceivingEnd, SendingEnd};
+use crate::hosts::host::Host;
 use crate::hosts::processing::Processing;
 use crate::results::by_class::Contracts;
 use crate::results::sample::Ends;
@@ -62,7 +63,7 @@ pub fn build(
 ) -> Result<Built<Host>, ElementError> {
     let starts = starts(scenario);
     let network = Network::new(scenario, elements)?;
-    let mut ends: Vec<host::Ends> = scenario.nodes.iter().map(|_| host::Ends::default()).collect();
+    let mut ends: Vec<ends::Ends> = scenario.nodes.iter().map(|_| ends::Ends::default()).collect();
     let mut placing = Placing { scenario, elements, ports: &network.port, starts: &starts, ends: &mut ends };
     for (node, application) in applications_of(scenario, &starts) {
         placing.ends[node].applications.push(application);
@@ -165,7 +166,7 @@ struct Placing<'a> {
     elements: &'a Registry,
     ports: &'a [PortId],
     starts: &'a [Instant],
-    ends: &'a mut [host::Ends],
+    ends: &'a mut [ends::Ends],
 }
 
 impl Placing<'_> {

@@ -25,7 +25,7 @@ pub use engine::observe::{
 };
 pub use engine::seam::{HostNode, ReceiverReading, SenderReading};
 pub use hosts::datagrams::Departures;
-pub use hosts::host::HostMarking;
+pub use hosts::ends::HostMarking;
 pub use hosts::packet::SimPacket;
 pub use perhop_scenario::build::{MeterPlace, QueuePlace};
 pub use results::by_class::ClassResult;

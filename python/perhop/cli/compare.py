@@ -113,17 +113,17 @@ def _runs(what: Sequence[str], out: Path | None, force: bool, as_json: bool) -> 
     to_stdout = options.to_stdout(out, as_json)
     may_replace = options.target(out, force) if out is not None and not to_stdout else never
     arms = _arms(what)
-    rows = side_by_side.table(arms)
     if out is not None:
         page = side_by_side.render(arms, ["perhop", "compare", *what], str(out))
         if to_stdout:
             print(page)
             return
         write_page(out, page, may_replace)
+    rows = side_by_side.table(arms)
     if as_json:
         print_json([{"class": row.of, **dict(row.arms)} for row in rows])
         return
-    show(*side_by_side.in_words(arms), "", *side_by_side.tables(arms))
+    show(*side_by_side.in_words(arms, rows), "", *side_by_side.tables(arms, rows))
     if out is not None:
         print(out)
     else:

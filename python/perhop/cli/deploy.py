@@ -13,6 +13,7 @@ import typer
 
 from perhop.cli import options
 from perhop.cli.exit import ExitCode, UsageError
+from perhop.units import fraction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -119,11 +120,8 @@ def command(
 def _share(text: str | None) -> float | None:
     if text is None:
         return None
-    try:
-        share = float(text.removesuffix("%")) / 100
-    except ValueError:
-        share = 0.0
-    if not text.endswith("%") or not 0.01 <= share <= 1.0:
+    share = fraction(text)
+    if not 0.01 <= share <= 1.0:
         raise UsageError(f"--shape {text}: not a percentage from 1 to 100", "write --shape 95%, say")
     return share
 
@@ -203,12 +201,13 @@ def _queues(
 
     _at(scenario, node, "tc")
     assert node is not None
-    ends = [one.to for one in commands(scenario, node, {}, shape)]
-    if not ends:
+    ports = commands(scenario, node, shape)
+    if not ports:
         raise UsageError(
             f"{name}: {node} has nothing but FIFOs with the limit by default", "so nothing is to be set"
         )
-    ports = commands(scenario, node, _devices(device, ends), shape)
+    devices = _devices(device, [one.to for one in ports])
+    ports = [one.on(devices.get(one.to, one.device)) for one in ports]
     if as_json:
         print_json({"with": "tc", "at": node, "ports": [asdict(one) for one in ports]})
         return ExitCode.DONE

@@ -13,6 +13,7 @@ from perhop.cli import campaign, options
 from perhop.cli.exit import CommandError, ExitCode, UsageError
 from perhop.cli.output import note, print_json, warn
 from perhop.say.terminal import show
+from perhop.units import fraction
 
 if TYPE_CHECKING:
     from perhop.experiment.definition import Campaign
@@ -213,11 +214,8 @@ def _tried(beside: list[str], scenario: Scenario) -> list[Factor]:
 def _worth(delta: str, level: float) -> float:
     if not 0.0 < level < 1.0:
         raise UsageError(f"--level {level:g}: not inside (0, 1)", "such as 0.95")
-    try:
-        worth = float(delta.removesuffix("%")) / 100
-    except ValueError:
-        worth = math.nan
-    if not delta.endswith("%") or not 0.0 < worth < math.inf:
+    worth = fraction(delta)
+    if not 0.0 < worth < math.inf:
         raise UsageError(f"--delta {delta}: not a percentage above zero", "write --delta 2%, say")
     return worth
 

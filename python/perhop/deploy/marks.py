@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-#: Code points that have a name (RFC 2474, 2597, 3246).
+#: Code points that have a name (RFC 2474, 2597, 3246, 5865, 8622).
 NAMED = {
     "BE": 0,
+    "LE": 1,
+    "VA": 44,
     "EF": 46,
     **{f"CS{n}": 8 * n for n in range(8)},
     **{f"AF{c}{p}": 8 * c + 2 * p for c in range(1, 5) for p in range(1, 4)},

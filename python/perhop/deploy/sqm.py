@@ -7,8 +7,9 @@ is the way up, what it receives the way down, whose queue is in the router too.
 from __future__ import annotations
 
 import tomllib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from perhop.deploy.qdiscs import Table
 from perhop.deploy.tc import port_of
 from perhop.units import quantity
 
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from perhop.scenario.scenario import LinkView, Scenario
-
-Table = dict[str, Any]
 
 _SCRIPTS = {
     ("cake", "besteffort"): "piece_of_cake.qos",

@@ -7,19 +7,17 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from perhop.deploy.marks import number
 from perhop.deploy.qdiscs import PACKET, Table, bits, octets, qdisc
 from perhop.models.network import is_member
 from perhop.units import quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from perhop.scenario.scenario import LinkView, Scenario
 
-_DSCP = {"BE": 0, "EF": 46, "VA": 44, "LE": 1}
 _MOST_BANDS = 16
 
 
@@ -40,20 +38,21 @@ class Commands:
     """
 
     to: str
-    device: str
+    device: str = "$DEV"
     lines: list[str] = field(default_factory=list)
     cannot: list[str] = field(default_factory=list)
 
+    def on(self, device: str) -> Commands:
+        """Return the same commands for a device of another name."""
+        lines = [line.replace(f" dev {self.device} ", f" dev {device} ", 1) for line in self.lines]
+        return replace(self, device=device, lines=lines)
 
-def commands(
-    scenario: Scenario, node: str, devices: Mapping[str, str], shape: float | None = None
-) -> list[Commands]:
+
+def commands(scenario: Scenario, node: str, shape: float | None = None) -> list[Commands]:
     """Return the commands for the ports of a node that are more than a FIFO with the limit by default.
 
     Parameters
     ----------
-    devices
-        The device of each link, by the node at its other end; of one that is not there it is ``$DEV``.
     shape
         The part of its link's rate that a port without a rate of its own is held to; None for devices as slow
         as their links.
@@ -69,7 +68,7 @@ def commands(
     found = []
     for link, table in chosen:
         held = {} if shape is None else {"shaper": {"rate": f"{link.rate_bit_s * shape:.0f}bit/s"}}
-        made = _port(held | table, link, devices.get(link.target, "$DEV"))
+        made = _port(held | table, link)
         made.cannot += [
             f"conditioner {name}: no qdisc meters; filters with `police`, or nft, come nearest"
             for name in conditioners
@@ -100,9 +99,9 @@ def _has_a_rate(table: Table) -> bool:
     return not others and ("rate" in first or bool(first.get("bounded")))
 
 
-def _port(table: Table, link: LinkView, device: str) -> Commands:
-    made = Commands(link.target, device)
-    replace, klass = f"tc qdisc replace dev {device}", f"tc class replace dev {device}"
+def _port(table: Table, link: LinkView) -> Commands:
+    made = Commands(link.target)
+    command, klass = f"tc qdisc replace dev {made.device}", f"tc class replace dev {made.device}"
     shaper, parent = table.get("shaper"), "root"
     classes: list[Table] = table["class"]
     first = classes[0]["queue"]
@@ -111,13 +110,13 @@ def _port(table: Table, link: LinkView, device: str) -> Commands:
         first, shaper = _with_rate(first, shaper), None
     if shaper:
         made.lines += [
-            f"{replace} root handle 1: htb default 1",
+            f"{command} root handle 1: htb default 1",
             f"{klass} parent 1: classid 1:1 htb {_shaped(shaper)}",
         ]
         parent = "parent 1:1"
     rate = min(link.rate_bit_s, quantity(shaper["rate"])[0] if shaper else link.rate_bit_s)
     if len(classes) == 1 and not _has_a_rate(table):
-        made.lines.append(f"{replace} {parent} {_queue(first, rate, made)}")
+        made.lines.append(f"{command} {parent} {_queue(first, rate, made)}")
         return made
     handle = "2:" if shaper else "1:"
     if shaper and table["scheduler"]["kind"] in {"htb", "cbq"}:
@@ -129,11 +128,11 @@ def _port(table: Table, link: LinkView, device: str) -> Commands:
     if scheduler is None:
         made.cannot.append(f"scheduler {kind}: no qdisc; htb with a rate for each class comes nearest")
         scheduler = _cbq
-    made.lines += scheduler(table, rate, (replace, klass, parent, handle), made)
+    made.lines += scheduler(table, rate, (command, klass, parent, handle), made)
     for place, one in enumerate(classes, 1):
         leaf = f"parent {handle}{place:x} handle {handle[0]}{place:x}:"
-        made.lines.append(f"{replace} {leaf} {_queue(one['queue'], rate, made)}")
-    made.lines += _filters(classes, f"tc filter add dev {device} parent {handle}", handle)
+        made.lines.append(f"{command} {leaf} {_queue(one['queue'], rate, made)}")
+    made.lines += _filters(classes, f"tc filter add dev {made.device} parent {handle}", handle)
     return made
 
 
@@ -279,7 +278,7 @@ def _filters(classes: list[Table], command: str, handle: str) -> Iterator[str]:
                 yield f"{command} prio {priority} protocol all matchall {flow}"
                 priority += 1
             else:
-                of = f"0x{dscp(word) << 2:02x} 0xfc"
+                of = f"0x{number(word) << 2:02x} 0xfc"
                 yield f"{both[0]} match ip dsfield {of} {flow}"
                 yield f"{both[1]} match ip6 priority {of} {flow}"
 
@@ -299,14 +298,3 @@ def _pure_acks(both: tuple[str, str], flow: str) -> Iterator[str]:
             f"{both[1]} match u16 {size} 0xffff at 4 match u8 0x06 0xff at 6 "
             f"match u8 0x{words:x}0 0xf0 at 52 match u8 0x10 0x3f at 53 {flow}"
         )
-
-
-def dscp(mark: str) -> int:
-    """Return the code point of a mark's name (RFC 2474, 2597, 3246, 5865, 8622)."""
-    if mark in _DSCP:
-        return _DSCP[mark]
-    if mark.startswith("CS"):
-        return 8 * int(mark[2:])
-    if mark.startswith("AF"):
-        return 8 * int(mark[2]) + 2 * int(mark[3])
-    return int(mark)

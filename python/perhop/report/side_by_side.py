@@ -117,11 +117,11 @@ def applications(arms: Mapping[str, Callable[[str], pl.DataFrame]]) -> list[Tabl
     return found
 
 
-def tables(arms: Sequence[Arm]) -> list[Table]:
-    """Return all that is compared as tables: applications, classes, flows."""
+def tables(arms: Sequence[Arm], rows: Sequence[ComparedRow]) -> list[Table]:
+    """Return all that is compared as tables: applications, classes by the rows of `table`, flows."""
     of_applications = applications({one.name: one.run.table for one in arms})
     title = "By class, after the warm-up"
-    return [one for one in (*of_applications, numbers(table(arms), title), flows(arms)) if one.rows]
+    return [one for one in (*of_applications, numbers(rows, title), flows(arms)) if one.rows]
 
 
 def _by_run(title: str, rows: Iterable[tuple[str, Iterable[Arms]]], of: str, columns: str) -> Table:
@@ -134,12 +134,12 @@ def _by_run(title: str, rows: Iterable[tuple[str, Iterable[Arms]]], of: str, col
     return filled(title, [of, "run", columns], each, most=None)
 
 
-def in_words(arms: Sequence[Arm]) -> list[str]:
+def in_words(arms: Sequence[Arm], rows: Sequence[ComparedRow]) -> list[str]:
     """Describe what came of applications in each run, then goodput, loss and delay of each class."""
     of_applications = [
         f"{one.name}: {'. '.join(parts)}." for one in arms if (parts := run.applications(one.run.table))
     ]
-    return of_applications + [sentence for row in table(arms) if (sentence := _sentence(row))]
+    return of_applications + [sentence for row in rows if (sentence := _sentence(row))]
 
 
 def _sentence(row: ComparedRow) -> str:
@@ -254,6 +254,7 @@ def figures(arms: Sequence[Arm]) -> list[Figure]:
 
 def render(arms: Sequence[Arm], command: Sequence[str], target: str) -> str:
     """Return the page that compares runs with the first, by the words of `command` with `-o target`."""
+    rows = table(arms)
     drawn = [
         page.drawing(
             one.name,
@@ -271,8 +272,8 @@ def render(arms: Sequence[Arm], command: Sequence[str], target: str) -> str:
         {
             "title": " and ".join(one.name for one in arms),
             "arms": arms,
-            "sentences": in_words(arms),
-            "numbers": tables(arms),
+            "sentences": in_words(arms, rows),
+            "numbers": tables(arms, rows),
             "figures": drawn,
             "differences": differences(arms),
             "command": shlex.join([*command, "-o", target]),

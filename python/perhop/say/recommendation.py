@@ -227,7 +227,7 @@ def commands(store: Store, found: Answer) -> dict[str, str]:
     as_taken = scenario.override(*taken.overrides)
     routers = {one.name for one in scenario.describe().nodes if one.kind == "router"}
     ends = [slow.link.source for slow in line.slow_links(scenario)] if line.FACTOR in design.names else []
-    set_there = [node for node in dict.fromkeys(ends) if node in routers and tc.commands(as_taken, node, {})]
+    set_there = [node for node in dict.fromkeys(ends) if node in routers and tc.commands(as_taken, node)]
     return {
         "try it": shlex.join(["perhop", "run", *words]),
         **{

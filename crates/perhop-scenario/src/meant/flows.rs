@@ -136,6 +136,13 @@ pub struct Flow {
     pub ack_marking: AckMarking,
 }
 
+impl Flow {
+    /// Bytes that it sends at all; `None` where nothing ends it, or an application says as it goes.
+    pub fn size(&self) -> Option<Bytes> {
+        self.tcp.params.size.filter(|_| self.application.is_none())
+    }
+}
+
 /// A congestion control or an ACK policy in Python.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CustomControl {

@@ -3,18 +3,16 @@
 //! Backpressure (Kalampoukas et al. 1997, section 5) lives here: a sender is not asked for segments while `b` of its
 //! packets have been handed to the port and not fully transmitted.
 
-use perhop_core::ack_marking::{AckMarking, CopyRule, Covered};
 use perhop_core::inline_list::InlineList;
 use perhop_core::node::{Departure, Node};
-use perhop_core::packet::{Dir, Dscp, Ecn, FlowId, Meta, Packet, PortId, TrafficClass};
+use perhop_core::packet::{Dir, Dscp, Ecn, FlowId, Meta, Packet, PortId};
 use perhop_core::queue::Backlog;
 use perhop_core::sink::{DropReason, Sink, SiteId};
 use perhop_core::time::Instant;
 use perhop_core::timed::Timed;
 use perhop_core::units::Bytes;
-use perhop_tcp::receiver::Receiver;
 use perhop_tcp::segment::Segment;
-use perhop_tcp::sender::{Sender, SenderStats};
+use perhop_tcp::sender::SenderStats;
 
 use crate::applications::application::Application;
 use crate::applications::call::Heard;
@@ -24,77 +22,12 @@ use crate::engine::seam::{HostNode, ReceiverReading, SenderReading};
 use crate::hosts::connection::Connection;
 use crate::hosts::datagrams::{Drain, Source};
 use crate::hosts::deadlines::Deadlines;
+use crate::hosts::ends::{Ends, ReceivingEnd, SendingEnd};
 use crate::hosts::fill::{PSH, fill_ack, fill_segment};
 use crate::hosts::packet::SimPacket;
 use crate::hosts::processing::Processing;
 use perhop_core::outgoing::Outgoing;
 use perhop_core::range_table::RangeTable;
-
-/// The sending end.
-pub struct SendingEnd {
-    /// The connection.
-    pub connection: Connection,
-    /// TCP.
-    pub sender: Sender,
-    /// Packets handed to the port and not yet fully transmitted; counted under backpressure only.
-    pub in_port: u32,
-    /// Which of the host's applications says what it sends.
-    pub application: Option<u32>,
-}
-
-/// The receiving end.
-pub struct ReceivingEnd {
-    /// The connection.
-    pub connection: Connection,
-    /// TCP.
-    pub receiver: Receiver,
-    /// Packets that arrived, repeats included, at their length where no link compresses them.
-    pub arrived: MarkCounts,
-    /// Acknowledgments sent.
-    pub acks: u64,
-    /// Which mark its acknowledgments get, where it is not the default.
-    pub marking: Option<Box<HostMarking>>,
-}
-
-/// How a receiving end marks its acknowledgments.
-pub struct HostMarking {
-    /// The rule.
-    pub rule: AckMarking,
-    /// The marks of the data that the next acknowledgment covers.
-    pub covered: Covered,
-}
-
-impl HostMarking {
-    /// Follows `rule`; `None` where every acknowledgment has the default mark.
-    pub fn new(rule: &AckMarking) -> Option<Box<Self>> {
-        let of = match rule {
-            AckMarking::BestEffort => return None,
-            AckMarking::PerClass(_) => CopyRule::TriggeringSegment,
-            AckMarking::PerMark { rule, .. } => *rule,
-        };
-        Some(Box::new(Self { rule: rule.clone(), covered: Covered::new(of) }))
-    }
-
-    /// The mark of the acknowledgment that is sent now, by a flow of `class`.
-    pub fn mark(&mut self, class: TrafficClass) -> Dscp {
-        self.rule.mark(class, self.covered.take())
-    }
-}
-
-/// The ends of connections and of UDP flows at a host.
-#[derive(Default)]
-pub struct Ends {
-    /// Sending ends.
-    pub senders: Vec<SendingEnd>,
-    /// Receiving ends.
-    pub receivers: Vec<ReceivingEnd>,
-    /// Sending ends of UDP.
-    pub sources: Vec<Source>,
-    /// Receiving ends of UDP.
-    pub drains: Vec<Drain>,
-    /// Applications, whose connections are among the senders.
-    pub applications: Vec<Application>,
-}
 
 /// A connection's end at this host.
 #[expect(clippy::large_enum_variant, reason = "a pointer more on every packet costs more than idle bytes")]

@@ -3,6 +3,7 @@
 pub mod connection;
 pub mod datagrams;
 pub mod deadlines;
+pub mod ends;
 pub mod fill;
 pub mod host;
 pub mod packet;
