@@ -141,7 +141,7 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @dataclass(frozen=True)
 class Reproduced:
-    """A quick reproduction: what it printed and the folder it left."""
+    """A reproduction: what it printed and the folder it left."""
 
     done: Done
     folder: Path
@@ -149,14 +149,20 @@ class Reproduced:
 
 @pytest.fixture(scope="session")
 def reproduction(tmp_path_factory: pytest.TempPathFactory) -> Reproduced:
-    """Give a quick reproduction of the study kalampoukas, done once for all of pytest's processes."""
-    return _reproduced(tmp_path_factory, "kalampoukas")
+    """Give the verdicts on record of kalampoukas, four runs made again, once for all processes of pytest."""
+    return _reproduced(tmp_path_factory, "kalampoukas", "--verify", "4")
+
+
+@pytest.fixture(scope="session")
+def kalampoukas_quick(tmp_path_factory: pytest.TempPathFactory) -> Reproduced:
+    """Give a quick reproduction of the study kalampoukas, which takes minutes."""
+    return _reproduced(tmp_path_factory, "kalampoukas", "--quick")
 
 
 @pytest.fixture(scope="session")
 def laatu(tmp_path_factory: pytest.TempPathFactory) -> Reproduced:
     """Give a quick reproduction of the study laatu by one worker, done once for all of pytest's processes."""
-    return _reproduced(tmp_path_factory, "laatu", "-j", "1")
+    return _reproduced(tmp_path_factory, "laatu", "--quick", "-j", "1")
 
 
 def _reproduced(factory: pytest.TempPathFactory, study: str, *options: str) -> Reproduced:
@@ -166,7 +172,7 @@ def _reproduced(factory: pytest.TempPathFactory, study: str, *options: str) -> R
     with (shared / f"{study}.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not said.exists():
-            words = [sys.executable, "-m", "perhop.cli", "reproduce", study, "--quick", "--json", *options]
+            words = [sys.executable, "-m", "perhop.cli", "reproduce", study, "--json", *options]
             done = subprocess.run([*words, "-o", str(folder)], capture_output=True, text=True, check=False)
             said.write_text(json.dumps([done.returncode, done.stdout, done.stderr]))
     return Reproduced(Done(*json.loads(said.read_text())), folder)

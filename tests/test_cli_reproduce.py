@@ -12,14 +12,17 @@ import perhop
 from conftest import Cli, Reproduced
 from perhop.cli.exit import ExitCode
 
+KEYS = ["paper", "results_version", "command", "rows", "claims", "runs", "treatments"]
+
 
 def test_the_document_has_the_agreed_shape(reproduction: Reproduced) -> None:
     assert reproduction.done.code == 0
     document = reproduction.done.json()
-    assert list(document) == ["paper", "results_version", "command", "rows", "claims", "runs", "treatments"]
+    assert list(document) == [*KEYS, "perhop", "measures_version", "made", "verified"]
     assert document["paper"] == "kalampoukas"
-    assert document["results_version"] == perhop.RESULTS_VERSION
-    assert document["command"] == "perhop reproduce kalampoukas --quick"
+    assert document["verified"]["results_version"] == perhop.RESULTS_VERSION
+    assert document["command"] == "perhop reproduce kalampoukas"
+    assert document["verified"]["runs"] == 4
     for row in document["rows"]:
         assert list(row) == ["table", "id", "quantity", "unit", "published", "closed_form", "simulated"]
         assert list(row["closed_form"]) == ["printed", "bounded"]
@@ -63,15 +66,15 @@ def test_every_efficiency_is_near_its_bounded_closed_form(reproduction: Reproduc
             assert abs(mean - bounded) <= min(0.03, 0.1 * bounded), row
 
 
-def test_it_says_what_it_left_out(reproduction: Reproduced) -> None:
-    lines = reproduction.done.err.splitlines()
-    assert [line for line in lines if line.startswith("left out of kalampoukas: ")]
+def test_it_says_what_it_left_out(laatu: Reproduced) -> None:
+    lines = laatu.done.err.splitlines()
+    assert [line for line in lines if line.startswith("left out of laatu: ")]
 
 
-def test_it_says_at_the_start_how_long_it_will_take(reproduction: Reproduced) -> None:
-    first, *_ = reproduction.done.err.splitlines()
+def test_it_says_at_the_start_how_long_it_will_take(laatu: Reproduced) -> None:
+    first, *_ = laatu.done.err.splitlines()
     told = (
-        r"kalampoukas, [\d,]+ runs: (about \d+ (s|min)|less than a second) "
+        r"laatu, [\d,]+ runs: (about \d+ (s|min)|less than a second) "
         r"if none of them has been made before; runs are kept in .+"
     )
     assert re.fullmatch(told, first)
@@ -84,7 +87,10 @@ def test_two_runs_print_the_same_bytes_whatever_the_number_of_workers(
     one, three = laatu.done, process("reproduce", "laatu", "--quick", "--json", "-j", "3", "-o", "with-3")
     assert one.out == three.out
     assert one.code == three.code == 0
-    assert json.loads(one.out)["paper"] == "laatu"
+    document = json.loads(one.out)
+    assert list(document) == KEYS
+    assert document["paper"] == "laatu"
+    assert document["command"] == "perhop reproduce laatu --quick"
 
 
 def test_an_interrupted_study_leaves_the_old_folder_whole(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -28,9 +28,11 @@ from perhop.papers.reduce import reduce
 from perhop.papers.reproduce import run_campaigns
 
 
-def test_the_quick_reproduction_is_the_one_on_record(reproduction: Reproduced) -> None:
+@pytest.mark.long
+def test_the_quick_reproduction_is_the_one_on_record(kalampoukas_quick: Reproduced) -> None:
+    """Its runs are those of the record, of which `make test` makes some again."""
     expected = json.loads((own_folder("kalampoukas") / "expected/quick.json").read_bytes())
-    found = reproduction.done.json()
+    found = kalampoukas_quick.done.json()
     for part in ("command", "results_version", "runs", "treatments"):
         assert found[part] == expected[part]
     assert [_row(row) for row in found["rows"]] == [_row(row) for row in expected["rows"]]
@@ -80,9 +82,10 @@ def test_every_row_is_within_a_fiftieth_of_the_bounded_form(reproduction: Reprod
             assert mean == pytest.approx(bounded, abs=min(0.02, max(0.05 * bounded, 0.005))), row["id"]
 
 
-def test_nothing_is_lost_and_theorem_2_holds(reproduction: Reproduced, tmp_path: Path) -> None:
+@pytest.mark.long
+def test_nothing_is_lost_and_theorem_2_holds(kalampoukas_quick: Reproduced, tmp_path: Path) -> None:
     """Told on the page alone; the runs are in the store, and are not made again."""
-    shutil.copytree(reproduction.folder.parent / "kalampoukas.runs", tmp_path / "store")
+    shutil.copytree(kalampoukas_quick.folder.parent / "kalampoukas.runs", tmp_path / "store")
     study = own_study("kalampoukas")
     plan = replace(plan_of(study, quick=True), drawn=())
     frames = run_campaigns("kalampoukas", plan.campaigns, tmp_path / "store", 2)
