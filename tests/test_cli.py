@@ -164,6 +164,12 @@ WARNED = {
     "kalampoukas": {"flow.up.tcp.window"},
     "rfc7928": {"flow.b.tcp.ecn", "profile.host.ecn"},
     "seddigh": {"conditioner.A.meter.cir", "conditioner.B.meter.cir"},
+    # Prague, also where no queue marks
+    "today": {
+        "conditioner.marker.meter.cir",
+        *(f"flow.{name}.tcp.ecn" for name in ("download", "upload", "measured", "background", "bulk")),
+        *(f"flow.{kind}-{path}.tcp.ecn" for kind in ("premium", "assured", "best-effort") for path in "rft"),
+    },
 }
 
 

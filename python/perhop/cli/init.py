@@ -22,6 +22,7 @@ class Pack(StrEnum):
     TWO_WAY = "two-way"
     DIFFSERV = "diffserv"
     ACCESS = "access"
+    LINE = "line"
 
 
 class Element(StrEnum):
@@ -41,9 +42,33 @@ def command(
         typer.Option(
             "--pack",
             help="two-way: TCP over an asymmetric link; diffserv: edges and cores with AF and EF; "
-            "access: a line of 100 Mbit/s down and 5 up, with a call, uploads, downloads and the web.",
+            "access: a line of 100 Mbit/s down and 5 up with classes by marks, a call, uploads, downloads "
+            "and the web; line: your own line and who uses it, as the next six options say; "
+            "without any of them it asks.",
         ),
     ] = Pack.TWO_WAY,
+    down: Annotated[
+        str | None, typer.Option("--down", metavar="RATE", help="Of a line: the rate down.")
+    ] = None,
+    up: Annotated[str | None, typer.Option("--up", metavar="RATE", help="The rate up.")] = None,
+    round_trip: Annotated[
+        str | None,
+        typer.Option("--round-trip", metavar="TIME", help="There and back to a server, nothing waiting."),
+    ] = None,
+    buffer: Annotated[
+        str | None,
+        typer.Option("--buffer", metavar="TIME|SIZE", help="What waits at most at either end."),
+    ] = None,
+    overhead: Annotated[
+        str | None,
+        typer.Option("--overhead", metavar="SIZE", help="What the line adds to each IP packet."),
+    ] = None,
+    use: Annotated[
+        str | None,
+        typer.Option(
+            "--use", metavar="WHO,...", help="Of pages, chat, video, call, download, upload; video=2 is two."
+        ),
+    ] = None,
     element: Annotated[
         Element | None,
         typer.Option(
@@ -60,6 +85,7 @@ def command(
 ) -> None:
     """Write an annotated scenario, a campaign on it, their schemas and a README with next steps."""
     from perhop import _core
+    from perhop.cli import line
     from perhop.cli.output import print_json
     from perhop.notebook import starter
     from perhop.papers import form
@@ -70,12 +96,27 @@ def command(
     if element and (study or pack is not Pack.TWO_WAY or notebook):
         others = "--study, --pack nor --notebook"
         raise UsageError(f"--element goes with neither {others}", "leave the other option out")
+    given = {
+        "down": down,
+        "up": up,
+        "round_trip": round_trip,
+        "buffer": buffer,
+        "overhead": overhead,
+        "use": use,
+    }
+    if any(given.values()) and (study or element or pack is not Pack.LINE):
+        raise UsageError("a rate, a buffer or users are those of a line", "add --pack line")
     scenario = "scenario.toml" if element else f"{pack.value}.toml"
     place = _STARTERS / "elements" / element if element else _STARTERS / pack.value
     # a program to start from is none of perhop's modules: its name has an end more here
     programs = sorted(place.glob("*.py.txt"))
     starters = [*programs, *(place / name for name in (scenario, "campaign.toml", "README.md"))]
-    files = {directory / one.name.removesuffix(".txt"): one.read_text("utf-8") for one in starters}
+    files = {
+        directory / one.name.removesuffix(".txt"): one.read_text("utf-8") for one in starters if one.is_file()
+    }
+    if pack is Pack.LINE:
+        text = line.scenario(line.asked(given), place / "line.toml.j2", directory)
+        files = {directory / scenario: text, **files}
     if study:
         own = _STARTERS / "study"
         texts = [one for one in own.rglob("*") if one.is_file()]
