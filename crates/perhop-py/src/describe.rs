@@ -49,6 +49,7 @@ pub fn to_json(loaded: &Loaded) -> serde_json::Result<String> {
         })
     });
     let ports = serde_json::to_string(&file.port)?;
+    let promises = serde_json::to_string(&file.sla)?;
     let treated = serde_json::to_string(&file.conditioner)?;
     let arrivals: BTreeMap<String, f64> = loaded.arrivals().into_iter().collect();
     let arrivals = json!(arrivals);
@@ -60,7 +61,7 @@ pub fn to_json(loaded: &Loaded) -> serde_json::Result<String> {
         of
     });
     Ok(format!(
-        r#"{{"run":{run},"nodes":{nodes},"links":{links},"conditioners":{conditioners},"settings":{{"port":{ports},"conditioner":{treated},"flow":{tcp}}},"udp":{udp},"flows":{flows},"applications":{applications},"calls":{calls},"arrivals_per_s":{arrivals}}}"#
+        r#"{{"run":{run},"nodes":{nodes},"links":{links},"conditioners":{conditioners},"settings":{{"port":{ports},"conditioner":{treated},"flow":{tcp},"sla":{promises}}},"udp":{udp},"flows":{flows},"applications":{applications},"calls":{calls},"arrivals_per_s":{arrivals}}}"#
     ))
 }
 

@@ -81,23 +81,27 @@ impl Loaded {
     /// scenario.
     #[must_use]
     pub fn resolved_toml(&self) -> String {
-        self.toml(&[])
+        self.toml(false)
     }
 
-    /// [`Self::resolved_toml`] without seed and replication: equal texts are the same treatment.
+    /// [`Self::resolved_toml`] without seed and replication, and without promises, which change no run: equal texts are the
+    /// same treatment.
     #[must_use]
     pub fn treatment_toml(&self) -> String {
-        self.toml(&["seed", "replication"])
+        self.toml(true)
     }
 
-    /// The file as TOML, `without` some settings of the run.
-    fn toml(&self, without: &[&str]) -> String {
+    /// The file as TOML, or what of it is its treatment.
+    fn toml(&self, treatment: bool) -> String {
         // Everything in the structs has a TOML form: tables with text keys, integers below 2^63, finite numbers.
         // As JSON first: two formats for each struct take the compiler much longer than one.
         let written =
             serde_json::to_value(&self.file).map_err(|error| error.to_string()).and_then(|mut json| {
-                if let Some(run) = json["run"].as_object_mut() {
-                    run.retain(|key, _| !without.contains(&key.as_str()));
+                if let (true, Some(file)) = (treatment, json.as_object_mut()) {
+                    file.remove("sla");
+                    if let Some(run) = file.get_mut("run").and_then(serde_json::Value::as_object_mut) {
+                        run.retain(|key, _| key != "seed" && key != "replication");
+                    }
                 }
                 toml::to_string(&json).map_err(|error| error.to_string())
             });

@@ -19,6 +19,7 @@ mod load;
 mod losses;
 mod overrides;
 mod profiles;
+mod promises;
 mod render;
 mod routes;
 mod rules;

@@ -68,6 +68,8 @@ def command(
     from perhop.run.folder import never, write_file
     from perhop.say import analysis, comparisons
     from perhop.say.campaign import warm_up, without_values
+    from perhop.say.promises import document as of_promises
+    from perhop.say.promises import promised
 
     options.check_level(level)
     may_replace = options.target(out, force) if out is not None else never
@@ -92,7 +94,7 @@ def command(
             write_file(out, json_text(judged), may_replace)
         return
     names = comparing.known(opened, response or [])
-    document: dict[str, Any] = _of(opened)
+    document: dict[str, Any] = _of(opened) | of_promises(opened)
     parts: list[Part] = []
     found = [] if pairs or compare else _analyses(opened, keep, level, order, names)
     if pairs:
@@ -112,7 +114,7 @@ def command(
     else:
         runs = opened.runs()
         note(*(f"warning: {text}" for text in (*without_values(opened, runs), *warm_up(opened, runs))))
-        show(*analysis.printed(opened, found), *parts, whole=whole)
+        show(*promised(opened), *analysis.printed(opened, found), *parts, whole=whole)
 
 
 def _refuse_beside(option: str, others: Mapping[str, object]) -> None:

@@ -20,7 +20,7 @@ USERS = ("pages", "chat", "video", "call", "download", "upload")
 
 @dataclass(frozen=True)
 class Line:
-    """What `perhop init --pack line` asks, each in the words of its option.
+    """The words about a line, each as its option takes it.
 
     Attributes
     ----------

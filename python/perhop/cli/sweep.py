@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 def command(
     scenario: options.ScenarioFile,
     measure: Annotated[
-        list[str],
+        list[str] | None,
         typer.Option(
             "--measure",
             metavar="[NAME=]EXPR",
-            help="What is measured in each run: 'goodput=mean(flows.goodput_bit_s)'; may be repeated.",
+            help="What is measured in each run: 'goodput=mean(flows.goodput_bit_s)'; may be repeated. "
+            "What the scenario promises ([[sla]]) is measured as well.",
         ),
-    ],
+    ] = None,
     vary: Annotated[
         list[str] | None,
         typer.Option(
@@ -57,7 +58,7 @@ def command(
     """Vary settings of a scenario, or none, and measure: every combination, replicated, in a store."""
     loaded = options.load(scenario, overrides)
     varied = factors(vary) if vary else [_as_written()]
-    asked = _campaign(f"{scenario.stem}-sweep", loaded, varied, measure, replications)
+    asked = _campaign(f"{scenario.stem}-sweep", loaded, varied, measure or [], replications)
     asked = campaign.with_stop(asked, until_ci, most, each)
     asked = replace(asked, source=_file(asked).encode())
     return campaign.run_and_tell(asked, out or Path("out") / asked.name, jobs, executor, as_json, whole)
@@ -71,11 +72,22 @@ def _campaign(
     from perhop.experiment.design import Design
     from perhop.experiment.design_check import EVERYWHERE
     from perhop.experiment.fault import DesignError
+    from perhop.experiment.promises import promised_responses
     from perhop.experiment.response import Response
     from perhop.experiment.vocabulary import words_of_design
 
     design = Design.full(factors, replications=replications)
-    responses = tuple(Response.parse(*_named(text)) for text in dict.fromkeys(measures))
+    promised = promised_responses(scenario)
+    given = [Response.parse(*_named(text)) for text in dict.fromkeys(measures)]
+    taken = {one.name for one in promised} & {one.name for one in given}
+    if taken:
+        raise UsageError(
+            f"--measure {min(taken)}=...: the scenario promises that, and it is measured by itself",
+            "choose another name",
+        )
+    responses = (*given, *promised)
+    if not responses:
+        raise UsageError("nothing is measured", "add --measure 'goodput=mean(flows.goodput_bit_s)'")
     known = words_of_design(scenario, design)
     for response in responses:
         response.check(known, design.factors)

@@ -21,6 +21,7 @@ from perhop.experiment.factors import Factor, Level
 from perhop.experiment.fault import At, DesignError, Fault, FileError
 from perhop.experiment.fractions import Range
 from perhop.experiment.level_names import level_names
+from perhop.experiment.promises import promised_responses
 from perhop.experiment.response import Response, ResponseError
 from perhop.experiment.rules import Select, Stop, half_width, name_of
 from perhop.experiment.vocabulary import words, words_of_design
@@ -159,7 +160,7 @@ class _Reader:
     def read(self, overrides: Sequence[str]) -> ReadCampaign:
         scenario = self.scenario(overrides)
         design = self.design()
-        responses = self.responses()
+        responses = self.responses(scenario)
         stop = self.stop([response.name for response in responses])
         self.faults += faulty_columns(design.names if design else (), responses)
         if self.sound:
@@ -295,8 +296,11 @@ class _Reader:
         made = {name: (value,) if isinstance(value, str) else tuple(value) for name, value in levels.items()}
         return Factor(one["name"], tuple(Level(*each) for each in made.items()))
 
-    def responses(self) -> list[Response]:
-        """Return the responses, those without a valid expression too: their names are known to others."""
+    def responses(self, scenario: Scenario | None) -> list[Response]:
+        """Return the responses, those without a valid expression too: their names are known to others.
+
+        What the scenario promises is measured as well.
+        """
         found: list[Response] = []
         for i, one in enumerate(self.written.get("response", [])):
             try:
@@ -307,6 +311,14 @@ class _Reader:
                 self.faults += _of_measure(i, error.faults)
                 self.unread.add(i)
                 found.append(Response(one["name"], one["measure"]))
+        if scenario is not None:
+            promised = {one.name: one for one in promised_responses(scenario)}
+            for i, response in enumerate(found):
+                own = promised.pop(response.name, response)
+                if own.text != response.text:
+                    rule = f"the scenario promises `{response.name}`, which is measured by itself"
+                    self.faults.append(Fault(("response", i, "name"), rule, "choose another name"))
+            found += promised.values()
         if not found:
             hint = 'add a [[response]]: `name = "goodput"` and `measure = "mean(flows.goodput_bit_s)"`'
             self.faults.append(Fault(("response",), "nothing is measured", hint))
@@ -315,7 +327,7 @@ class _Reader:
     def check_responses(self, responses: list[Response], scenario: Scenario, design: Design | None) -> None:
         """Compare the names and words of the responses with those of the scenario."""
         known = words(scenario)
-        for i, response in enumerate(responses):
+        for i, response in enumerate(responses[: len(self.written.get("response", []))]):
             if i in self.unread:
                 continue
             if design and (response.faults(known) or response.doubts(known)):

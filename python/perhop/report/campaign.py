@@ -18,6 +18,7 @@ from perhop.say import claims as said_of_claims
 from perhop.say.analysis import how_sure, varied, what_mattered
 from perhop.say.campaign import alike, warm_up
 from perhop.say.document import Table
+from perhop.say.promises import promised
 from perhop.say.recommendation import commands
 from perhop.say.recommendation import described as recommended
 from perhop.stats.contrasts import tukey_of
@@ -75,6 +76,7 @@ def render(store: Store, claims: str = "", judged: Sequence[JudgedClaim] = ()) -
             "varied": varied(store, runs),
             "within": _within(analyses),
             "claims": [said_of_claims.overview(judged), *said_of_claims.each(judged)] if judged else [],
+            "promises": promised(store),
             "judging": f"perhop analyze {judging}",
             "sections": sections,
             "front": sections[:_MOST_IN_FRONT],

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from perhop.experiment.promises import promises_of
 from perhop.report import answer, figures, live, page, player, tcp
 from perhop.run import summary
 from perhop.run.record import StoredRun
 from perhop.say.document import MOST_ROWS, Verdict
+from perhop.say.promises import of_run
 from perhop.say.run_tables import by_labels
 from perhop.scenario.scenario import Scenario
 from perhop.units import counted, percent
@@ -78,6 +80,7 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
             "meaning": meaning,
             "resolved": resolved.decode(),
             "drawn": drawn,
+            "promises": of_run(promises_of(meaning), run.table("classes")),
             "classes": _listing(run.table("classes").with_columns(dropped_otherwise=_OTHERWISE)),
             "flows": _listing(flows, first="[[flow]]"),
             "labels": labels,

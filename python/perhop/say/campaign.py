@@ -17,6 +17,7 @@ from perhop.experiment.stopping import described as why_it_ended
 from perhop.experiment.vocabulary import words
 from perhop.run.run import expected_s
 from perhop.say.document import MOST_ROWS, Table
+from perhop.say.promises import document as of_promises
 from perhop.units import Scale, counted, digits, size
 
 if TYPE_CHECKING:
@@ -219,4 +220,5 @@ def document(
         **{name: value for name, value in asdict(outcome).items() if name not in ("folder", "failed")},
         "failures": list(failed),
         "means": means(store),
+        **of_promises(store),
     }

@@ -221,11 +221,12 @@ class CallView(msgspec.Struct, frozen=True):
 
 
 class SettingsView(msgspec.Struct, frozen=True):
-    """Ports, conditioners and TCPs as a scenario file has them, every default filled in."""
+    """Ports, conditioners, TCPs and promises as a scenario file has them, every default filled in."""
 
     port: list[dict[str, Any]]
     conditioner: list[dict[str, Any]]
     flow: list[dict[str, Any]] = []
+    sla: list[dict[str, str]] = []
 
 
 class Description(msgspec.Struct, frozen=True):

@@ -8,6 +8,7 @@ mod losses;
 mod place_conditioner;
 mod ports;
 mod programs;
+mod promises;
 mod queue;
 mod rate_trace;
 mod resolve;
@@ -80,6 +81,7 @@ pub(crate) fn lower(
     let members = joined.iter().map(|pairs| pairs.as_ref().map_or_else(Vec::new, members)).collect();
     let places = Places { members, from_file, ways };
     losses::place(file, &places, &mut scenario, report);
+    promises::check(file, report);
     if let Some(ways) = &places.ways {
         let tables = Tables { ports: &ports, conditioners: &of_conditioners, flows: &places.from_file };
         warnings::find(file, &scenario, ways, &tables, report);

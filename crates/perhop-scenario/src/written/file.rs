@@ -20,6 +20,7 @@ pub use crate::written::application::Application;
 pub use crate::written::conditioner::{AckMarking, Conditioner};
 use crate::written::defaults;
 pub use crate::written::port::{Class, Port, Scheduler};
+pub use crate::written::promises::{Promised, Sla};
 pub use crate::written::sources::{Arrivals, Udp};
 pub use crate::written::tcp::{Profile, Tcp};
 
@@ -52,6 +53,10 @@ pub struct ScenarioFile {
     /// UDP flows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub udp: Vec<Udp>,
+    /// What classes of flows are promised: runs are judged by it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 1000))]
+    pub sla: Vec<Sla>,
     /// SHA-256, in hexadecimal, of files that the scenario names: with another hash a file is refused. A resolved scenario has
     /// that of each.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]

@@ -7,6 +7,7 @@ pub(crate) mod defaults;
 pub mod file;
 pub mod port;
 pub mod profile;
+pub mod promises;
 pub mod queue;
 pub mod sizes;
 pub mod sources;

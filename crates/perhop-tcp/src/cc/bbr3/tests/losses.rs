@@ -1,4 +1,4 @@
-//! What losses bound, for the short term and the long.
+//! Bounds by losses, for the short term and the long.
 
 use super::*;
 use crate::cc::bbr3::losses::{inflight_at_loss, is_too_high};

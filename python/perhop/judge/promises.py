@@ -1,0 +1,58 @@
+"""Promises to classes of flows, judged in each treatment of a campaign by the rule for claims."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import polars as pl
+
+from perhop.experiment.promises import Promise, promises_of
+from perhop.judge.verdict import ClaimPart, Hypothesis
+
+if TYPE_CHECKING:
+    from perhop.experiment.store import Store
+
+
+class Kept(NamedTuple):
+    """The promises in one treatment, judged.
+
+    Attributes
+    ----------
+    levels
+        Its level of each factor, by name.
+    parts
+        One for each promise, in order: supported is kept.
+    """
+
+    levels: dict[str, str]
+    parts: list[ClaimPart]
+
+
+class Judged(NamedTuple):
+    """The promises of a scenario, judged in each treatment."""
+
+    promises: list[Promise]
+    treatments: list[Kept]
+
+
+def judge_promises(store: Store, scalars: pl.DataFrame) -> Judged:
+    """Judge what the scenario of a store promises, in each treatment of its `scalars`."""
+    promised = promises_of(store.campaign.scenario.describe())
+    if not promised:
+        return Judged([], [])
+    factors = [factor.name for factor in store.campaign.design.factors]
+    wanted = pl.col("response").cast(pl.String)
+    own = scalars.filter(wanted.is_in([one.name for one in promised]))
+    found = []
+    for keys, rows in own.group_by(factors, maintain_order=True):
+        parts = []
+        for one in promised:
+            hypothesis = Hypothesis(one.called, "size", one.low, one.high)
+            values = rows.filter(wanted == one.name)["value"]
+            parts.append(
+                hypothesis.mean(values.fill_null(float("nan")).to_numpy())
+                if len(values)
+                else hypothesis.undefined("nothing was measured")
+            )
+        found.append(Kept(dict(zip(factors, map(str, keys), strict=True)), parts))
+    return Judged(promised, found)

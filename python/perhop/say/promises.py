@@ -1,0 +1,105 @@
+"""Promises to classes of flows in words and tables: which are kept, in which treatments."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from perhop.judge.promises import judge_promises
+from perhop.judge.verdict import MIN_REPLICATIONS
+from perhop.judge.verdict import Verdict as Outcome
+from perhop.say.document import Part, Table, Verdict
+from perhop.units import bit_rate, counted, duration, percent
+
+if TYPE_CHECKING:
+    from perhop.experiment.promises import Promise
+    from perhop.experiment.store import Store
+    from perhop.judge.promises import Judged
+    from perhop.judge.verdict import ClaimPart
+
+_WORDS = {
+    Outcome.SUPPORTED: ("kept", "good"),
+    Outcome.CONTRADICTED: ("broken", "bad"),
+    Outcome.INCONCLUSIVE: ("open", "open"),
+    Outcome.NOT_JUDGED: ("not judged", "open"),
+}
+
+
+def promised(store: Store) -> list[Part]:
+    """Return a sentence on how many promises a store keeps, and a table: treatments by promises."""
+    judged = judge_promises(store, store.scalars())
+    if not judged.treatments:
+        return []
+    factors = list(judged.treatments[0].levels)
+    rows = [
+        [*one.levels.values(), *(_cell(*pair) for pair in zip(judged.promises, one.parts, strict=True))]
+        for one in judged.treatments
+    ]
+    columns = [*factors, *(f"{one.called}, {one.bounded}" for one in judged.promises)]
+    return [_counted(judged), Table("Promises", columns, rows, left=len(columns))]
+
+
+def document(store: Store) -> dict[str, Any]:
+    """Return the promises of a store as JSON has them; nothing where there are none."""
+    judged = judge_promises(store, store.scalars())
+    treatments = [
+        {
+            "levels": one.levels,
+            "promises": [
+                {
+                    "class": promise.of,
+                    "quantity": promise.quantity,
+                    "bound": promise.bound,
+                    "verdict": _WORDS[part.verdict][0],
+                    "reason": part.reason,
+                    "mean": part.measured.mean if part.measured else None,
+                    "ci95": [part.measured.low, part.measured.high] if part.measured else None,
+                    "replications": part.measured.n if part.measured else 0,
+                }
+                for promise, part in zip(judged.promises, one.parts, strict=True)
+            ],
+        }
+        for one in judged.treatments
+    ]
+    return {"promises": treatments} if treatments else {}
+
+
+def of_run(promised: Sequence[Promise], classes: pl.DataFrame) -> list[Table]:
+    """Return a table of what one run has of each promise; a single run judges none."""
+    rows = []
+    for one in promised:
+        value = one.measured(classes)
+        if value is None:
+            rows.append([one.called, one.bounded, None, Verdict("-", "open")])
+            continue
+        word = Verdict("yes", "good") if one.low <= value <= one.high else Verdict("no", "bad")
+        rows.append([one.called, one.bounded, _value(one, value), word])
+    title = "Promises in this run; ten replications judge them (perhop sweep)"
+    return [Table(title, ["promise", "bound", "measured", "within"], rows)] if rows else []
+
+
+def _counted(judged: Judged) -> str:
+    parts = [part for one in judged.treatments for part in one.parts]
+    counts = Counter(part.verdict for part in parts)
+    named = [f"{counts[outcome]} {word}" for outcome, (word, _) in _WORDS.items() if counts[outcome]]
+    reasons = dict.fromkeys(part.reason for part in parts if part.reason)
+    why = f" ({'; '.join(reasons)})" if reasons else ""
+    of = f"{counted(len(judged.promises), 'promise')} in {counted(len(judged.treatments), 'treatment')}"
+    rule = f"95 % intervals of means over {MIN_REPLICATIONS} replications or more"
+    return f"Of {of}: {', '.join(named)}{why}. Kept and broken are by {rule}."
+
+
+def _cell(promise: Promise, part: ClaimPart) -> Verdict:
+    word, look = _WORDS[part.verdict]
+    if part.measured is None:
+        return Verdict(word, look)
+    return Verdict(f"{_value(promise, part.measured.mean)} {word}", look)
+
+
+def _value(promise: Promise, value: float) -> str:
+    if promise.quantity == "goodput":
+        return bit_rate(value)
+    return percent(value) if promise.quantity == "loss" else duration(value)
