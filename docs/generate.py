@@ -12,9 +12,10 @@ between `<!-- columns: NAME -->` and `<!-- /columns -->`, those that responses h
 `<!-- derived: all -->` and `<!-- /derived -->`.
 What is on record of a study (docs/recorded_tables.py) stands between `<!-- record: STUDY -->` and
 `<!-- /record -->`, and so with `verdicts`, `matrix`, `host`; its numbers between
-`<!-- numbers: STUDY/TABLE,TABLE -->` and `<!-- /numbers -->`, those of its arms, real packets among them,
-between `<!-- arms: STUDY/QUANTITY,QUANTITY -->` and `<!-- /arms -->`. How many of its readings each claim is
-judged under stands between `<!-- readings: STUDY -->` and `<!-- /readings -->`.
+`<!-- numbers: STUDY/TABLE,TABLE -->` and `<!-- /numbers -->`, its own means and verdicts by level likewise
+(`means: STUDY/TABLE`, `levels: STUDY/LETTERS`, `clocks: STUDY/TABLE`), those of its arms, real packets
+among them, between `<!-- arms: STUDY/QUANTITY,QUANTITY -->` and `<!-- /arms -->`. How many of its readings
+each claim is judged under stands between `<!-- readings: STUDY -->` and `<!-- /readings -->`.
 An example is a block of TOML: a whole scenario if it has `[run]`, a campaign if it names a scenario, one of
 those that `perhop init` writes; otherwise what takes the place of the ports in that scenario.
 """
@@ -103,6 +104,9 @@ def _table(match: re.Match[str]) -> str:
         "verdicts": recorded_tables.verdicts,
         "matrix": recorded_tables.matrix,
         "numbers": recorded_tables.numbers,
+        "means": recorded_tables.means,
+        "levels": recorded_tables.levels,
+        "clocks": recorded_tables.clocks,
         "arms": recorded_tables.arms,
         "host": recorded_tables.host,
         "readings": recorded_tables.readings,

@@ -112,6 +112,32 @@ def numbers(what: str) -> Rows:
     return [head, *rows]
 
 
+def means(what: str) -> Rows:
+    """Give the means of a table, `KEY/TABLE`, whose ids are `DOWN; ACROSS`, with half the 95 % interval."""
+    key, _, table = what.partition("/")
+    found = {tuple(row["id"].split("; ")): row for row in _document(key)["rows"] if row["table"] == table}
+    across = _unique(place[1] for place in found)
+    rows = [
+        (down, *(_ours(found[down, one]["simulated"]) if (down, one) in found else "" for one in across))
+        for down in _unique(place[0] for place in found)
+    ]
+    return [("", *across), *rows]
+
+
+def levels(what: str) -> Rows:
+    """Give the verdict at each level, `KEY/LETTERS`, of claims that have one there and whose ids begin so."""
+    key, _, letters = what.partition("/")
+    claims, verdicts = _claims(key), {one["id"]: one["verdict"] for one in _document(key)["claims"]}
+    own = [one for one in claims if one["id"][0] in letters]
+    names = _unique(name.partition("/")[2] for name in verdicts if "/" in name and name[0] in letters)
+    rows = [
+        (one["id"], one["statement"], *(verdicts.get(f"{one['id']}/{name}", "") for name in names))
+        for one in own
+        if any(f"{one['id']}/{name}" in verdicts for name in names)
+    ]
+    return [("Claim", "Statement", *names), *rows]
+
+
 @lru_cache
 def _kernel(key: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(
@@ -141,6 +167,21 @@ def arms(what: str) -> Rows:
         for claim in found["claims"]
     ]
     return [(*head, *names[1:]), *rows, *verdicts]
+
+
+def clocks(what: str) -> Rows:
+    """Give the means of a table as in `means`, in virtual time and on real packets."""
+    key, _, table = what.partition("/")
+    found = {tuple(row["id"].split("; ")): row for row in _kernel(key)["rows"] if row["table"] == table}
+    found = {place: row for place, row in found.items() if row["kernel"]}
+    across = _unique(place[1] for place in found)
+    head = ("", *(f"{one}: {arm}" for one in across for arm in ("simulator", "kernel")))
+    arms = ("simulator", "kernel")
+    rows = [
+        (down, *(_ours(found[down, one][arm]) for one in across for arm in arms))
+        for down in _unique(place[0] for place in found)
+    ]
+    return [head, *rows]
 
 
 def host(key: str) -> str:
