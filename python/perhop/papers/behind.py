@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Sequence
-from os.path import normpath
+from os.path import normpath, relpath
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +63,7 @@ def judged(plan: Plan) -> Iterator[tuple[str, Campaign]]:
 
 def _file(study: Study, campaign: Campaign) -> str:
     path = Path(normpath(Path(campaign.scenario.name).absolute()))
-    inside = path.relative_to(study.folder) if path.is_relative_to(study.folder) else path
-    return shlex.quote(f"{study.place}/{inside.as_posix()}")
+    return shlex.quote(normpath(f"{study.place}/{relpath(path, study.folder)}"))
 
 
 def _settings(overrides: Sequence[str]) -> str:
