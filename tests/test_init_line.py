@@ -15,6 +15,7 @@ import pytest
 from conftest import Cli
 from perhop import Scenario
 from perhop.cli.exit import ExitCode
+from perhop.units import quantity
 
 
 def described(folder: str) -> dict[str, dict[str, Any]]:
@@ -68,6 +69,43 @@ def test_a_mistake_is_told_and_nothing_written(cli: Cli, words: str, said: str) 
     assert not Path("own").exists()
 
 
+@pytest.mark.parametrize("use", ["pages", "chat=2", "video", "call", "download", "upload", "upload,call"])
+def test_scenario_and_campaign_are_valid_whoever_uses_the_line(cli: Cli, use: str) -> None:
+    assert cli("init", "--pack", "line", "--use", use, "own").code == 0
+    checked = cli("check", "own/line.toml", "own/campaign.toml")
+    assert checked.code == 0, checked.out
+    assert "⚠" not in checked.out + checked.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "--round-trip 3s",
+        "--round-trip 1us",
+        "--down 20Gbit/s --up 33333333bit/s",
+        "--down 1Tbit/s",
+        "--buffer 1ns",
+    ],
+)
+def test_uncommon_lines_are_valid_too(cli: Cli, words: str) -> None:
+    assert cli("init", "--pack", "line", *words.split(), "own").code == 0
+    assert cli("check", "own/line.toml").code == 0
+    ends = [link["rate"] for link in tomllib.loads(Path("own/line.toml").read_text())["link"]]
+    assert quantity(ends[0])[0] >= 10 * quantity(ends[1]["isp->home"])[0]
+
+
+@pytest.mark.parametrize("words", ["--overhead 1.5B", "--down 1e30Gbit/s", "--buffer 1e30B"])
+def test_what_no_scenario_can_have_is_refused(cli: Cli, words: str) -> None:
+    refused = cli("init", "--pack", "line", *words.split(), "own")
+    assert refused.code == ExitCode.USAGE
+    assert not Path("own").exists()
+
+
+def test_an_empty_word_is_a_mistake(cli: Cli) -> None:
+    assert "--down: `` is not a rate" in cli("init", "--pack", "line", "--down", "", "own").err
+    assert "add --pack line" in cli("init", "--down", "", "own").err
+
+
 def test_words_of_a_line_go_with_no_other_pack(cli: Cli) -> None:
     refused = cli("init", "--down", "50Mbit/s", "own")
     assert refused.code == ExitCode.USAGE
@@ -76,7 +114,7 @@ def test_words_of_a_line_go_with_no_other_pack(cli: Cli) -> None:
 
 def test_it_asks_on_a_terminal(tmp_path: Path) -> None:
     ours, its = pty.openpty()
-    answers = "30Mbit/s\n3Mbit/s\n\n64kB\n\npages,upload\n"
+    answers = "30\n30Mbit/s\n3Mbit/s\n\n64kB\n\npages,upload\n"
     os.write(ours, answers.encode())
     words = [sys.executable, "-m", "perhop.cli", "init", "--pack", "line", "own"]
     done = subprocess.run(words, stdin=its, stdout=its, stderr=its, cwd=tmp_path, check=False)

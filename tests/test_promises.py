@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from conftest import Cli
@@ -12,6 +14,8 @@ from perhop import Scenario
 from perhop.cli.exit import ExitCode
 from perhop.experiment.definition import Campaign
 from perhop.experiment.promises import promises_of
+from perhop.experiment.store import Store
+from perhop.judge.promises import judge_promises
 
 LINE = """
 [run]
@@ -98,6 +102,8 @@ def test_a_promise_is_no_part_of_a_run(line: Path) -> None:
         ('class = "voice"\nquantity = "loss"\nbound = "0.01"', "`0.01` is no percentage from 0 to 100"),
         ('class = "voice"\nquantity = "loss"\nbound = "101%"', "`101%` is no percentage from 0 to 100"),
         ('class = "voice"\nquantity = "delay_p99"\nbound = "60ms"', "`voice` is promised this already"),
+        ('class = "bulk"\nquantity = "transfer_p95"\nbound = "1s"', "of the class `bulk` is a transfer"),
+        ('class = "voice"\nquantity = "transfer_mean"\nbound = "1s"', "of the class `voice` is a transfer"),
     ],
 )
 def test_a_promise_that_no_run_could_keep_is_a_mistake(cli: Cli, line: Path, table: str, said: str) -> None:
@@ -165,6 +171,48 @@ def test_a_campaign_measures_what_its_scenario_promises(cli: Cli, line: Path) ->
     refused = cli("check", file)
     assert refused.code == ExitCode.INVALID
     assert "the scenario promises `voice loss`" in refused.out
+
+
+@pytest.mark.parametrize("name", ['vo"ice', "vo'ice", "vo\\ice", "my voice", "{of}", "ß"])
+def test_any_name_of_a_class_is_measured(cli: Cli, name: str) -> None:
+    quoted = f'"{name}"' if "'" in name else f"'{name}'"
+    Path("line.toml").write_text((LINE + SLA).replace('class = "voice"', f"class = {quoted}"))
+    done = cli("sweep", "line.toml", "--replications", "2", "-o", "store", "--json")
+    assert done.code == 0, done.err
+    (treatment,) = done.json()["promises"]
+    assert [one["mean"] is not None for one in treatment["promises"]] == [True] * 3
+
+
+def test_a_name_with_both_kinds_of_quotes_is_refused(cli: Cli) -> None:
+    Path("line.toml").write_text((LINE + SLA).replace('class = "voice"', 'class = "v\'o\\"ice"'))
+    assert "both kinds of quotes" in cli("check", "line.toml").out
+
+
+def test_a_bound_that_is_met_exactly_is_kept(cli: Cli) -> None:
+    """A packet of 200 bytes takes 16 us and 0.8 ms on the links, and 7.384 ms of delay: 8.2 ms."""
+    alone = LINE[: LINE.index("[[flow]]")].replace("10ms", "7384us")
+    Path("line.toml").write_text(
+        f'{alone}[[sla]]\nclass = "voice"\nquantity = "delay_p99"\nbound = "8.2ms"\n'
+    )
+    run = cli("run", "line.toml", "-o", "run").out
+    assert re.search(r"at most 8\.2ms +8\.2 ms +yes", run)
+    (treatment,) = cli("sweep", "line.toml", "--replications", "10", "--json").json()["promises"]
+    assert treatment["promises"][0]["verdict"] == "kept"
+
+
+def test_treatments_without_a_run_that_finished_are_not_judged(cli: Cli, line: Path) -> None:
+    cli("sweep", line, "--vary", FQ, "--replications", "2", "-o", "store")
+    store = Store.open("store")
+    some = store.scalars().filter(pl.col("queue").cast(pl.String) == "fq")
+    found = judge_promises(store, some).treatments
+    assert [one.levels["queue"] for one in found] == ["fifo", "fq"]
+    assert {part.reason for part in found[0].parts} == {"no run finished"}
+
+
+def test_a_level_changes_no_promise(cli: Cli, line: Path) -> None:
+    refused = cli("sweep", line, "--vary", "sla=[],[{}]", "--replications", "2")
+    assert refused.code != 0
+    assert "one and the same" in refused.err
 
 
 def test_without_promises_a_sweep_asks_what_to_measure(cli: Cli) -> None:

@@ -114,7 +114,7 @@ def command(
     else:
         runs = opened.runs()
         note(*(f"warning: {text}" for text in (*without_values(opened, runs), *warm_up(opened, runs))))
-        show(*promised(opened), *analysis.printed(opened, found), *parts, whole=whole)
+        show(*([] if response else promised(opened)), *analysis.printed(opened, found), *parts, whole=whole)
 
 
 def _refuse_beside(option: str, others: Mapping[str, object]) -> None:

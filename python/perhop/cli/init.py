@@ -48,25 +48,29 @@ def command(
         ),
     ] = Pack.TWO_WAY,
     down: Annotated[
-        str | None, typer.Option("--down", metavar="RATE", help="Of a line: the rate down.")
+        str | None, typer.Option("--down", metavar="RATE", help="Of a line: the rate down (100Mbit/s).")
     ] = None,
-    up: Annotated[str | None, typer.Option("--up", metavar="RATE", help="The rate up.")] = None,
+    up: Annotated[str | None, typer.Option("--up", metavar="RATE", help="The rate up (5Mbit/s).")] = None,
     round_trip: Annotated[
         str | None,
-        typer.Option("--round-trip", metavar="TIME", help="There and back to a server, nothing waiting."),
+        typer.Option(
+            "--round-trip", metavar="TIME", help="There and back to a server, nothing waiting (30ms)."
+        ),
     ] = None,
     buffer: Annotated[
         str | None,
-        typer.Option("--buffer", metavar="TIME|SIZE", help="What waits at most at either end."),
+        typer.Option("--buffer", metavar="TIME|SIZE", help="What waits at most at either end (200ms)."),
     ] = None,
     overhead: Annotated[
         str | None,
-        typer.Option("--overhead", metavar="SIZE", help="What the line adds to each IP packet."),
+        typer.Option("--overhead", metavar="SIZE", help="What the line adds to each IP packet (0B)."),
     ] = None,
     use: Annotated[
         str | None,
         typer.Option(
-            "--use", metavar="WHO,...", help="Of pages, chat, video, call, download, upload; video=2 is two."
+            "--use",
+            metavar="WHO,...",
+            help="Of pages, chat, video, call, download, upload; video=2 is two (all but chat).",
         ),
     ] = None,
     element: Annotated[
@@ -104,8 +108,9 @@ def command(
         "overhead": overhead,
         "use": use,
     }
-    if any(given.values()) and (study or element or pack is not Pack.LINE):
-        raise UsageError("a rate, a buffer or users are those of a line", "add --pack line")
+    if any(one is not None for one in given.values()) and (study or element or pack is not Pack.LINE):
+        rest = ", and leave --study and --element out" if study or element else ""
+        raise UsageError("a rate, a buffer or users are those of a line", f"add --pack line{rest}")
     scenario = "scenario.toml" if element else f"{pack.value}.toml"
     place = _STARTERS / "elements" / element if element else _STARTERS / pack.value
     # a program to start from is none of perhop's modules: its name has an end more here
@@ -115,8 +120,11 @@ def command(
         directory / one.name.removesuffix(".txt"): one.read_text("utf-8") for one in starters if one.is_file()
     }
     if pack is Pack.LINE:
-        text = line.scenario(line.asked(given), place / "line.toml.j2", directory)
-        files = {directory / scenario: text, **files}
+        before = directory / scenario
+        if is_there(before):
+            raise UsageError(f"{before}: there already, nothing written", "choose an empty folder")
+        made = line.files(line.asked(given), place, directory)
+        files = {**{directory / name: text for name, text in made.items()}, **files}
     if study:
         own = _STARTERS / "study"
         texts = [one for one in own.rglob("*") if one.is_file()]

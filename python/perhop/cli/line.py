@@ -1,11 +1,11 @@
-"""The pack `line`: a scenario of somebody's own line, from a few words about it."""
+"""The pack `line`: a scenario of somebody's own line, and a campaign on it, from a few words about it."""
 
 from __future__ import annotations
 
 import re
 import shlex
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
@@ -44,7 +44,7 @@ class Line:
     use: str = "pages,video,call,download,upload"
 
 
-ASKED = {
+_ASKED = {
     "down": "Rate down, as a speed test has it",
     "up": "Rate up",
     "round_trip": "Round trip to a server while nobody uses the line, as ping has it",
@@ -52,23 +52,29 @@ ASKED = {
     "overhead": "What the line adds to each IP packet (PPPoE 8B, DOCSIS 18B); 0B if the rates are of IP",
     "use": f"Who uses it at once, of {', '.join(USERS)} (video=2: two of a kind)",
 }
-"""What is asked on a terminal."""
+_RULES = {
+    "down": (("bit/s",), "a rate, as 50Mbit/s"),
+    "up": (("bit/s",), "a rate, as 5Mbit/s"),
+    "round_trip": (("s",), "a time, as 30ms"),
+    "buffer": (("B", "s"), "a time or a size, as 200ms or 256kB"),
+    "overhead": (("B",), "a size, as 8B"),
+}
 
 
 def asked(given: Mapping[str, str | None]) -> Line:
     """Return what was given, the rest as asked for on a terminal where nothing was, else by default."""
-    asks = sys.stdin.isatty() and sys.stdout.isatty() and not any(given.values())
+    asks = sys.stdin.isatty() and sys.stdout.isatty() and all(one is None for one in given.values())
     words = {}
     for one in fields(Line):
-        default = str(one.default)
-        words[one.name] = given[one.name] or (
-            str(typer.prompt(ASKED[one.name], default=default)) if asks else default
-        )
+        name, default, own = one.name, str(one.default), given[one.name]
+        if own is None:
+            own = typer.prompt(_ASKED[name], default, value_proc=_valid(name)) if asks else default
+        words[name] = own.strip()
     return Line(**words)
 
 
-def scenario(line: Line, template: Path, directory: Path) -> str:
-    """Write the scenario of a line.
+def files(line: Line, place: Path, directory: Path) -> dict[str, str]:
+    """Write the scenario of a line, and a campaign on it, by the templates in a folder.
 
     Raises
     ------
@@ -77,40 +83,66 @@ def scenario(line: Line, template: Path, directory: Path) -> str:
     """
     from jinja2 import Environment
 
-    rates = {name: _read(line, name, ("bit/s",), "a rate, as 50Mbit/s")[0] for name in ("down", "up")}
-    round_trip, _ = _read(line, "round_trip", ("s",), "a time, as 30ms")
-    held, unit = _read(line, "buffer", ("B", "s"), "a time or a size, as 200ms or 256kB")
-    overhead, _ = _read(line, "overhead", ("B",), "a size, as 8B", can_be_none=True)
+    from perhop.scenario.scenario import Scenario
+
+    numbers = {name: _read(name, getattr(line, name)) for name in _RULES}
+    held, unit = numbers["buffer"]
     ports = []
     for at, to, name in (("isp", "home", "down"), ("home", "isp", "up")):
-        limit = held if unit == "B" else held * rates[name] / 8
+        limit = held if unit == "B" else held * numbers[name][0] / 8
         ports.append((at, to, getattr(line, name), f"{max(round(limit), 3000)}B"))
+    use = _users(line.use)
+    names = {name for name, _ in use}
     words = [f"--{name.replace('_', '-')}={value}" for name, value in asdict(line).items()]
-    page = Environment(keep_trailing_newline=True, autoescape=False).from_string(template.read_text("utf-8"))
-    return page.render(
-        down=line.down,
-        up=line.up,
-        round_trip=line.round_trip,
-        overhead=line.overhead if overhead else "",
-        use=_users(line.use),
-        ports=ports,
-        trunk="1Gbit/s" if max(rates.values()) <= 3e8 else "10Gbit/s",
-        near=f"{round_trip * 1e3 / 6:.3g}ms",
-        far=f"{round_trip * 1e3 / 3:.3g}ms",
-        command=shlex.join(["perhop", "init", "--pack", "line", *words, str(directory)]),
-    )
+    command = shlex.join(["perhop", "init", "--pack", "line", *words, str(directory)])
+    values = asdict(line) | {
+        "overhead": line.overhead if numbers["overhead"][0] else "",
+        "use": use,
+        "ports": ports,
+        "trunk": _rate(10 * max(numbers[name][0] for name in ("down", "up"))),
+        "near": _time(numbers["round_trip"][0] / 6),
+        "far": _time(numbers["round_trip"][0] / 3),
+        "command": " ".join(command.split()),
+        "goes_up": bool(names & {"upload", "call"}),
+        "comes_down": names != {"upload"},
+        "has_bulk": bool(names & {"upload", "download"}),
+    }
+    pages = Environment(keep_trailing_newline=True, autoescape=False)
+    made = {
+        one.stem: pages.from_string(one.read_text("utf-8")).render(values)
+        for one in sorted(place.glob("*.toml.j2"))
+    }
+    mistakes = Scenario(made["line.toml"].encode(), "line.toml", ()).check()
+    if mistakes:
+        raise UsageError(f"no line is like that: {mistakes[0]['path']}: {mistakes[0]['rule']}")
+    return made
 
 
-def _read(
-    line: Line, name: str, units: tuple[str, ...], rule: str, *, can_be_none: bool = False
-) -> tuple[float, str]:
-    text = getattr(line, name)
+def _valid(name: str) -> Callable[[str], str]:
+    """Return what asks again for a word that is not as it should be."""
+
+    def check(text: str) -> str:
+        try:
+            if name == "use":
+                _users(text)
+            else:
+                _read(name, text)
+        except UsageError as error:
+            raise typer.BadParameter(str(error)) from None
+        return text
+
+    return check
+
+
+def _read(name: str, text: str) -> tuple[float, str]:
+    """Return a value in its base unit, and that; only `overhead` may be zero."""
+    units, rule = _RULES[name]
     option = f"--{name.replace('_', '-')}"
     try:
-        value, unit = quantity(text)
+        value, unit = quantity(text.strip())
     except ValueError:
         value, unit = -1.0, ""
-    if unit not in units or value < 0 or (value == 0 and not can_be_none):
+    if unit not in units or value < 0 or (value == 0 and name != "overhead"):
         raise UsageError(f"{option}: `{text}` is not {rule}", f"{option} {rule.rsplit(' ', 1)[1]}")
     return value, unit
 
@@ -125,3 +157,21 @@ def _users(text: str) -> list[tuple[str, int]]:
             raise UsageError(f"--use: `{word}` is not one {rule}", "--use pages,video=2,call,download,upload")
         counts[found[1]] = int(found[2] or 1)
     return [(name, counts[name]) for name in USERS if name in counts]
+
+
+def _rate(bit_s: float) -> str:
+    """Write a rate in the largest unit that leaves it whole."""
+    whole = round(bit_s)
+    for factor, unit in ((10**9, "Gbit/s"), (10**6, "Mbit/s"), (10**3, "kbit/s")):
+        if whole % factor == 0:
+            return f"{whole // factor}{unit}"
+    return f"{whole}bit/s"
+
+
+def _time(seconds: float) -> str:
+    """Write a time in the largest unit that leaves it whole, to the nanosecond."""
+    whole = round(seconds * 1e9)
+    for factor, unit in ((10**6, "ms"), (10**3, "us")):
+        if whole % factor == 0:
+            return f"{whole // factor}{unit}"
+    return f"{whole}ns"

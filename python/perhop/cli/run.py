@@ -86,6 +86,7 @@ def make(
     from perhop.run.run import run
     from perhop.run.space import check_disk
     from perhop.run.trace_files import TraceFiles
+    from perhop.say.promises import measured
     from perhop.say.run_tables import printed
     from perhop.say.terminal import show
 
@@ -113,6 +114,7 @@ def make(
     if as_json:
         tables = result.tables()
         shown = {name: tables[name].to_dicts() for name in _IN_JSON if name in tables}
+        shown |= {"promises": of_run} if (of_run := measured(meaning, tables["classes"])) else {}
         print_json({"folder": str(folder), "report": page, "warnings": warnings, "record": written, **shown})
     else:
         several = expanded(loaded)

@@ -96,14 +96,15 @@ def _doubted(design: Treatments, having: Mapping[int, Diagnostic]) -> Fault:
 
 
 def _drawn(design: Treatments) -> list[Fault]:
-    """Find levels that set a setting of the design itself."""
-    hint = "leave it out: `replications` and `seeds` say which random numbers a run has"
+    """Find levels that set a setting of the design itself, or what is promised whatever is varied."""
+    drawn = "leave it out: `replications` and `seeds` say which random numbers a run has"
+    promised = "every treatment is judged by one and the same: write it into the scenario, or into `set`"
     return [
         Fault(("factor", i, "levels", level.name), f"{factor.name}={level.name} sets {path}", hint)
         for i, factor in enumerate(design.factors)
         for level in factor.levels
         for path in (one.split("=")[0].strip() for one in level.set)
-        if path in _DRAWN
+        for hint in ([drawn] if path in _DRAWN else [promised] if path == "sla" else [])
     ]
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
+from perhop.experiment.expression import written
 from perhop.experiment.response import Response
 from perhop.units import fraction, quantity
 
@@ -22,7 +23,7 @@ class _Measure(NamedTuple):
 
 
 def _of(column: str) -> str:
-    return f'classes.{column} where class = "{{of}}"'
+    return f"classes.{column} where class = {{of}}"
 
 
 _MEASURES = {
@@ -44,6 +45,10 @@ _MEASURES = {
         )
     },
 }
+
+
+_ROUNDING = 1e-9
+"""Part of a bound that numbers in seconds may be off by."""
 
 
 @dataclass(frozen=True)
@@ -71,13 +76,13 @@ class Promise:
 
     @property
     def low(self) -> float:
-        """The least that keeps it, in the unit of its response."""
-        return -math.inf if _MEASURES[self.quantity].is_most else self._value
+        """The least that keeps it, in the unit of its response; a bound that is met is kept."""
+        return -math.inf if _MEASURES[self.quantity].is_most else self._value * (1 - _ROUNDING)
 
     @property
     def high(self) -> float:
         """The most that keeps it."""
-        return self._value if _MEASURES[self.quantity].is_most else math.inf
+        return self._value * (1 + _ROUNDING) if _MEASURES[self.quantity].is_most else math.inf
 
     @property
     def called(self) -> str:
@@ -103,8 +108,7 @@ class Promise:
 
     def response(self) -> Response:
         """Return what measures it in a run."""
-        of = self.of.replace("\\", "\\\\").replace('"', '\\"')
-        return Response.parse(self.name, _MEASURES[self.quantity].measure.replace("{of}", of))
+        return Response.parse(self.name, _MEASURES[self.quantity].measure.replace("{of}", written(self.of)))
 
 
 def promises_of(meaning: Description) -> list[Promise]:

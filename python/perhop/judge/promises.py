@@ -40,11 +40,12 @@ def judge_promises(store: Store, scalars: pl.DataFrame) -> Judged:
     promised = promises_of(store.campaign.scenario.describe())
     if not promised:
         return Judged([], [])
-    factors = [factor.name for factor in store.campaign.design.factors]
-    wanted = pl.col("response").cast(pl.String)
+    design, wanted = store.campaign.design, pl.col("response").cast(pl.String)
     own = scalars.filter(wanted.is_in([one.name for one in promised]))
     found = []
-    for keys, rows in own.group_by(factors, maintain_order=True):
+    for treatment in design.treatments:
+        levels = dict(zip((factor.name for factor in design.factors), treatment.levels, strict=True))
+        rows = own.filter(*(pl.col(name).cast(pl.String) == level for name, level in levels.items()))
         parts = []
         for one in promised:
             hypothesis = Hypothesis(one.called, "size", one.low, one.high)
@@ -52,7 +53,7 @@ def judge_promises(store: Store, scalars: pl.DataFrame) -> Judged:
             parts.append(
                 hypothesis.mean(values.fill_null(float("nan")).to_numpy())
                 if len(values)
-                else hypothesis.undefined("nothing was measured")
+                else hypothesis.undefined("no run finished")
             )
-        found.append(Kept(dict(zip(factors, map(str, keys), strict=True)), parts))
+        found.append(Kept(levels, parts))
     return Judged(promised, found)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from perhop.experiment.promises import promises_of
 from perhop.judge.promises import judge_promises
 from perhop.judge.verdict import MIN_REPLICATIONS
 from perhop.judge.verdict import Verdict as Outcome
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from perhop.experiment.store import Store
     from perhop.judge.promises import Judged
     from perhop.judge.verdict import ClaimPart
+    from perhop.scenario.scenario import Description
 
 _WORDS = {
     Outcome.SUPPORTED: ("kept", "good"),
@@ -65,6 +67,17 @@ def document(store: Store) -> dict[str, Any]:
         for one in judged.treatments
     ]
     return {"promises": treatments} if treatments else {}
+
+
+def measured(meaning: Description, classes: pl.DataFrame) -> list[dict[str, Any]]:
+    """Return what one run has of each promise as JSON has it."""
+    found = []
+    for one in promises_of(meaning):
+        value = one.measured(classes)
+        within = None if value is None else one.low <= value <= one.high
+        named = {"class": one.of, "quantity": one.quantity, "bound": one.bound}
+        found.append({**named, "measured": value, "within": within})
+    return found
 
 
 def of_run(promised: Sequence[Promise], classes: pl.DataFrame) -> list[Table]:

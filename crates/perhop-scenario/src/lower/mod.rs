@@ -81,7 +81,7 @@ pub(crate) fn lower(
     let members = joined.iter().map(|pairs| pairs.as_ref().map_or_else(Vec::new, members)).collect();
     let places = Places { members, from_file, ways };
     losses::place(file, &places, &mut scenario, report);
-    promises::check(file, report);
+    promises::check(file, &scenario, report);
     if let Some(ways) = &places.ways {
         let tables = Tables { ports: &ports, conditioners: &of_conditioners, flows: &places.from_file };
         warnings::find(file, &scenario, ways, &tables, report);
