@@ -92,6 +92,11 @@ def test_a_promise_is_no_part_of_a_run(line: Path) -> None:
     ]
 
 
+def test_describe_names_them(cli: Cli, line: Path) -> None:
+    at = (text := cli("describe", line).out).index("Promises\n")
+    assert re.search(r"voice: 99 % delay +at most 50ms", text[at:])
+
+
 @pytest.mark.parametrize(
     ("table", "said"),
     [

@@ -46,6 +46,8 @@ def _parts(meaning: Description) -> Iterator[Part]:
     """Go through a scenario as sentences and tables."""
     from msgspec import to_builtins
 
+    from perhop.experiment.promises import promises_of
+
     run = meaning.run
     yield (
         f"{run.duration_s:g} s simulated, measured from {run.warmup_s:g} s, "
@@ -114,6 +116,9 @@ def _parts(meaning: Description) -> Iterator[Part]:
         labels = " | labels" if any(one.labels for one in flows) else ""
         if rows or flows is meaning.flows:
             yield _table(title, f"{flow} | {own}{labels}", rows)
+    promised = [(one.called, one.bounded) for one in promises_of(meaning)]
+    if promised:
+        yield Table("Promises", ("promise", "bound"), promised)
 
 
 def _table(title: str, columns: str, rows: Iterable[Mapping[str, Any]]) -> Table:
