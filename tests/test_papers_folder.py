@@ -363,3 +363,17 @@ def test_a_study_with_mistakes_is_none(mine: Path) -> None:
     shutil.rmtree(mine / "published")
     with pytest.raises(StudyError, match=r"table1\.csv: No such file"):
         load(mine)
+
+
+def test_a_reading_that_takes_away_what_a_response_looks_for_is_warned_of(cli: Cli) -> None:
+    assert cli("init", "--study", "mine").code == 0
+    campaign = Path("mine/campaign.toml")
+    by_name = '[[response]]\nname = "upload"\nmeasure = \'sum(flows.goodput_bit_s where name = "up")\'\n'
+    campaign.write_text(f"{campaign.read_text()}\n{by_name}")
+    readings = Path("mine/readings.toml")
+    two = '[[reading]]\nid = "two"\nmeaning = "two uploads"\nset = ["flow.up.count=2"]\nclaims = ["more"]\n'
+    readings.write_text(f"{readings.read_text()}\n{two}")
+    checked = cli("check", "mine")
+    said = checked.out + checked.err
+    assert "`upload`: no row of `flows` will have name" in said
+    assert said.count("readings.toml:") == 1

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from perhop import _core
 from perhop.experiment import definition, shape
 from perhop.experiment.definition import Campaign, CampaignError
 from perhop.experiment.fault import Fault
@@ -100,7 +101,7 @@ def check(folder: Path) -> tuple[Study | None, list[Diagnostic], list[Diagnostic
         path = one.claims.path.parent / one.name
         # those that code makes have no file
         warnings += definition.read(path).warnings if path.is_file() else []
-    return found, reader.mistakes, warnings
+    return found, reader.mistakes, [*warnings, *(reader.unseen(found) if found else ())]
 
 
 class _Reader:
@@ -144,6 +145,20 @@ class _Reader:
             return None
         fit = load_cell_fit(study.folder, known[0].subject) if file.refit else None
         return replace(study, fit=fit)
+
+    def unseen(self, study: Study) -> list[Diagnostic]:
+        """Return warnings of responses that look for what a reading takes away."""
+        path = self.shown / readings.FILE
+        singles = [one for one in study.readings if not one.of]
+        faults = [
+            fault
+            for k, one in enumerate(singles)
+            for fault in folder_faults.unseen_under(study, one, ("reading", k))
+        ]
+        if not faults:
+            return []
+        file = _core.File(path.read_bytes(), str(path))
+        return file.diagnostics([(list(one.at), one.span, one.rule, one.hint, True, False) for one in faults])
 
     def tell(self, faults: Iterable[Fault]) -> None:
         """Note mistakes in `study.toml`."""

@@ -15,6 +15,7 @@ from perhop import _core
 from perhop.experiment.definition import Campaign
 from perhop.experiment.design_check import setting_of
 from perhop.experiment.fault import At, DesignError, Fault
+from perhop.experiment.vocabulary import words
 from perhop.judge.parameters import unfit_of
 from perhop.judge.quantity import Subject, among
 from perhop.papers import form
@@ -44,6 +45,17 @@ def under_reading(study: Study, reading: Reading, at: At) -> Iterator[Fault]:
         except ValueError as error:
             yield Fault((*at, "change"), str(error))
             return
+
+
+def unseen_under(study: Study, reading: Reading, at: At) -> Iterator[Fault]:
+    """Yield a warning for each response that looks for what a reading takes away, and would be nothing."""
+    bare = replace(study, file=msgspec.structs.replace(study.file, under=form.Under()))
+    for own in bare.reads(reading):
+        before, now = words(own.scenario), words(bare.under(own, reading).scenario)
+        for response in own.responses:
+            lost = response.doubts(now)
+            if lost and not response.doubts(before):
+                yield Fault((*at, "id"), f"{own.name}: `{response.name}`: {lost[0].rule}", lost[0].hint)
 
 
 def _faulty(make: Callable[[], Campaign], settings: Sequence[str], at: At) -> Iterator[Fault]:
