@@ -65,7 +65,7 @@ def test_nft_tells_classes_apart_by_address(cli: Cli) -> None:
     assert done.code == 0
     assert "tcp sport 5001 ip daddr 192.0.2.1 goto answer_1" in done.out
     assert "tcp sport 5001 ip6 daddr 2001:db8::1 goto answer_0" in done.out
-    assert "chain answer_1 {\n    goto mark_10\n" in done.out
+    assert "chain answer_1 {\n    counter\n    goto mark_10\n" in done.out
     assert "goto mark_10" in cli(*asked, "--flow", "web").out
     done = cli(*asked, "--with", "ebpf", *known)
     assert (done.code, done.out) == (ExitCode.USAGE, "")

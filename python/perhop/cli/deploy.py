@@ -53,7 +53,12 @@ def command(
         ),
     ] = With.NFT,
     node: Annotated[
-        str | None, typer.Option("--at", metavar="NODE", help="With tc and sqm: the node whose queues it is.")
+        str | None,
+        typer.Option(
+            "--at",
+            metavar="NODE",
+            help="With tc and sqm: the node whose queues it is. With nft: the router that marks ACKs.",
+        ),
     ] = None,
     hosts: Annotated[
         list[str] | None, typer.Option("--host", metavar="NAME", help="This receiver; may be repeated.")
@@ -98,15 +103,20 @@ def command(
         if with_ is With.TC:
             return _queues(loaded, str(scenario), node, device, share, as_json)
         return _sqm(loaded, node, device, 0.95 if share is None else share, as_json)
-    if node is not None or shape is not None:
-        raise UsageError("--at and --shape: with --with tc or sqm", "--host NAME chooses who marks ACKs")
+    if shape is not None:
+        raise UsageError("--shape: with --with tc or sqm", "marks need no rate")
+    if node is not None and (with_ is With.EBPF or hosts):
+        raise UsageError("--at: with --with nft, and without --host", "the eBPF program is one of receivers")
     device = _named(device or "eth0")
     described = loaded.describe()
     known = _addresses(addresses or [], {node.name for node in described.nodes})
     _must_be("--flow", flows or [], {flow.name for flow in described.flows})
-    receivers = asked(loaded, known, flows or ())
-    _must_be("--host", hosts or [], receivers)
-    chosen = [host for name, host in receivers.items() if not hosts or name in hosts]
+    if node is not None:
+        chosen = [_router(loaded, node, known, flows or ())]
+    else:
+        receivers = asked(loaded, known, flows or ())
+        _must_be("--host", hosts or [], receivers)
+        chosen = [host for name, host in receivers.items() if not hosts or name in hosts]
     if not chosen:
         raise UsageError(f"{scenario} has no TCP flow, and so no ACKs to mark")
     sheets = [_sheet(host, with_, device, str(scenario)) for host in chosen]
@@ -115,6 +125,19 @@ def command(
         return ExitCode.USAGE if any(sheet.cannot for sheet in sheets) else ExitCode.DONE
     _print(sheets, with_)
     return ExitCode.DONE
+
+
+def _router(scenario: Scenario, node: str, known: Addresses, flows: list[str] | tuple[()]) -> Host:
+    """Return a router with the ACKs that its own conditioners mark."""
+    from perhop.deploy.asked import passing
+
+    _at(scenario, node, "nft")
+    router = passing(scenario, node, known, flows)
+    if not router.flows and not router.cannot:
+        marked = [one.at for one in scenario.describe().conditioners if one.ack_marking]
+        hint = f"they stand at {', '.join(dict.fromkeys(marked))}" if marked else "the scenario has none"
+        raise UsageError(f"--at {node}: no conditioner there marks ACKs", hint)
+    return router
 
 
 def _share(text: str | None) -> float | None:
@@ -247,7 +270,8 @@ def _sheet(host: Host, with_: With, device: str, scenario: str) -> Sheet:
 
     cannot = list(host.cannot)
     rules = host.rules()
-    comments = [f"ACK marking that {scenario} asks of its receivers: {'; '.join(map(str, rules))}"]
+    of = f"the router {host.name}" if host.is_router else "its receivers"
+    comments = [f"ACK marking that {scenario} asks of {of}: {'; '.join(map(str, rules))}"]
     if with_ is With.NFT:
         cannot += host.alike()
         cannot += [
@@ -258,7 +282,7 @@ def _sheet(host: Host, with_: With, device: str, scenario: str) -> Sheet:
         comments.append(
             "Install with `ackmark-nft install FILE` in deploy/, remove with `ackmark-nft remove`."
         )
-        return Sheet(host, "" if cannot else nft.rules(rules, comments), cannot)
+        return Sheet(host, "" if cannot else nft.rules(rules, comments, forwarded=host.is_router), cannot)
     if len(rules) > 1:
         cannot.append(f"{host.name}: {'; '.join(map(str, rules))}: the eBPF program marks all flows alike")
     comments.append("Type in the folder deploy/ of perhop, as root.")

@@ -37,16 +37,17 @@ class Selector:
 
 @dataclass
 class Host:
-    """A receiving host: its flows and the marks of their ACKs."""
+    """A receiving host, or a router that ACKs pass: its flows and the marks of their ACKs."""
 
     name: str
+    is_router: bool = False
     flows: dict[str, Marking] = field(default_factory=dict)
     selectors: dict[str, Selector] = field(default_factory=dict)
     cannot: list[str] = field(default_factory=list)
 
     def rules(self) -> dict[Marking, list[Selector]]:
-        """Return each marking with its connections; a single one is for all of them."""
-        several = len(set(self.flows.values())) > 1
+        """Return each marking with its connections; a single one is for all of a receiver's."""
+        several = self.is_router or len(set(self.flows.values())) > 1
         found: dict[Marking, list[Selector]] = {}
         for flow, asked in self.flows.items():
             mine = found.setdefault(asked, [])
@@ -105,6 +106,39 @@ def asked(scenario: Scenario, addresses: Addresses, only: Sequence[str] = ()) ->
         except LookupError as error:
             host.cannot.append(f"{view.name}: {error.args[0]}")
     return hosts
+
+
+def passing(scenario: Scenario, node: str, addresses: Addresses, only: Sequence[str] = ()) -> Host:
+    """Return a router as the place that marks the ACKs passing it, by its own conditioners.
+
+    Parameters
+    ----------
+    node
+        Its name.
+    addresses, only
+        As of `asked`.
+    """
+    network = Network(scenario)
+    edges = {one["name"]: one for one in network.described.settings.conditioner if "ack_marking" in one}
+    own = [one for one in network.described.conditioners if one.ack_marking and one.at == node]
+    router = Host(node, is_router=True)
+    for flow in network.flows:
+        view = flow.view
+        if only and view.name not in only and group(view.name) not in only:
+            continue
+        chosen = None
+        try:
+            for link in flow.back:
+                for one in own:
+                    edge = edges[group(one.path.removeprefix("conditioner."))]
+                    if link.name in one.source and _matches(edge, flow):
+                        chosen = edge["ack_marking"]
+        except LookupError as error:
+            router.cannot.append(f"{view.name}: {error.args[0]}")
+        if chosen is not None:
+            router.flows[view.name] = marking(chosen, view.class_)
+            router.selectors[view.name] = Selector(flow.settings["ports"][1], addresses.get(view.source))
+    return router
 
 
 def _asked_of(network: Network, edges: Mapping[str, Mapping[str, Any]], flow: Flow) -> Marking:
