@@ -46,8 +46,6 @@ def _parts(meaning: Description) -> Iterator[Part]:
     """Go through a scenario as sentences and tables."""
     from msgspec import to_builtins
 
-    from perhop.experiment.promises import promises_of
-
     run = meaning.run
     yield (
         f"{run.duration_s:g} s simulated, measured from {run.warmup_s:g} s, "
@@ -116,8 +114,11 @@ def _parts(meaning: Description) -> Iterator[Part]:
         labels = " | labels" if any(one.labels for one in flows) else ""
         if rows or flows is meaning.flows:
             yield _table(title, f"{flow} | {own}{labels}", rows)
-    promised = [(one.called, one.bounded) for one in promises_of(meaning)]
-    if promised:
+    if meaning.settings.sla:
+        # takes 40 MB of modules
+        from perhop.experiment.promises import promises_of
+
+        promised = [(one.called, one.bounded) for one in promises_of(meaning)]
         yield Table("Promises", ("promise", "bound"), promised)
 
 
