@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from collections.abc import Mapping, Set
 from graphlib import TopologicalSorter
 
@@ -158,3 +160,11 @@ def test_a_module_of_the_frame_with_one_user_is_seen(monkeypatch: pytest.MonkeyP
 def test_every_form_of_import_is_seen() -> None:
     text = "import a.cli\nfrom a import b, c\nif 1:\n    from a.plot.bars import Bar\n"
     assert imported(text, {"a.b"}) == {"a.cli", "a.b", "a", "a.plot.bars"}
+
+
+def test_a_run_needs_no_judge() -> None:
+    """Who runs one scenario does not wait for SciPy."""
+    heavy = "[one for one in ('scipy', 'perhop.judge') if one in sys.modules]"
+    code = f"import sys, perhop.say.run_tables; print({heavy})"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

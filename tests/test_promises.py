@@ -13,9 +13,9 @@ from conftest import Cli
 from perhop import Scenario
 from perhop.cli.exit import ExitCode
 from perhop.experiment.definition import Campaign
-from perhop.experiment.promises import promises_of
 from perhop.experiment.store import Store
 from perhop.judge.promises import judge_promises
+from perhop.run.promises import promises_of
 
 LINE = """
 [run]

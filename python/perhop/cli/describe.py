@@ -116,7 +116,7 @@ def _parts(meaning: Description) -> Iterator[Part]:
             yield _table(title, f"{flow} | {own}{labels}", rows)
     if meaning.settings.sla:
         # takes 40 MB of modules
-        from perhop.experiment.promises import promises_of
+        from perhop.run.promises import promises_of
 
         promised = [(one.called, one.bounded) for one in promises_of(meaning)]
         yield Table("Promises", ("promise", "bound"), promised)

@@ -86,7 +86,7 @@ def make(
     from perhop.run.run import run
     from perhop.run.space import check_disk
     from perhop.run.trace_files import TraceFiles
-    from perhop.say.promises import measured
+    from perhop.say.run_promises import measured
     from perhop.say.run_tables import printed
     from perhop.say.terminal import show
 

@@ -81,7 +81,7 @@ class Comparison:
     spans: tuple[Span, ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
-        constants = ", ".join(map(written, self.constants))
+        constants = ", ".join(map(_written, self.constants))
         return f"{self.column} {self.operator} " + (f"({constants})" if self.operator == "in" else constants)
 
 
@@ -120,7 +120,7 @@ class LevelOf:
 
     def __str__(self) -> str:
         plain = self.factor.isascii() and self.factor.isidentifier()
-        return f"level.{self.factor if plain else written(self.factor)}"
+        return f"level.{self.factor if plain else _written(self.factor)}"
 
 
 @dataclass(frozen=True)
@@ -198,8 +198,7 @@ def _qualified(one: Expression, table: Name) -> Expression:
     return one
 
 
-def written(constant: Constant) -> str:
-    """Return a constant as it stands in an expression; text with both kinds of quotes has no form."""
+def _written(constant: Constant) -> str:
     if isinstance(constant, float):
         return repr(constant).removesuffix(".0")
     quote = "'" if '"' in constant else '"'

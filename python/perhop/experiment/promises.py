@@ -1,121 +1,16 @@
-"""Promises to classes of flows (`[[sla]]` of a scenario), and the responses that measure them."""
+"""The responses that measure the promises of a scenario."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-import polars as pl
-
-from perhop.experiment.expression import written
 from perhop.experiment.response import Response
-from perhop.units import fraction, quantity
+from perhop.run.promises import promises_of
 
 if TYPE_CHECKING:
-    from perhop.scenario.scenario import Description, Scenario
-
-
-class _Measure(NamedTuple):
-    called: str
-    measure: str
-    is_most: bool = True
-
-
-def _of(column: str) -> str:
-    return f"classes.{column} where class = {{of}}"
-
-
-_MEASURES = {
-    "goodput": _Measure("goodput", f"sum({_of('goodput_bit_s')})", is_most=False),
-    "loss": _Measure(
-        "loss",
-        f"sum({_of('dropped_packets')}) / sum({_of('offered_packets')})",
-    ),
-    **{
-        name: _Measure(called, f"max({_of(f'{name}_s')})")
-        for name, called in (
-            ("delay_p50", "median delay"),
-            ("delay_p95", "95 % delay"),
-            ("delay_p99", "99 % delay"),
-            ("delay_p999", "99.9 % delay"),
-            ("ipdv_p95", "95 % delay variation"),
-            ("transfer_mean", "mean time of a transfer"),
-            ("transfer_p95", "95 % time of a transfer"),
-        )
-    },
-}
-
-
-_ROUNDING = 1e-9
-"""Part of a bound that numbers in seconds may be off by."""
-
-
-@dataclass(frozen=True)
-class Promise:
-    """A quantity of a class of flows and its bound, as a scenario has it.
-
-    Attributes
-    ----------
-    of
-        The class.
-    quantity
-        As in the scenario, ``delay_p99``.
-    bound
-        In the words of the scenario, ``150ms``.
-    """
-
-    of: str
-    quantity: str
-    bound: str
-
-    @property
-    def name(self) -> str:
-        """The name of its response."""
-        return f"{self.of} {self.quantity}"
-
-    @property
-    def low(self) -> float:
-        """The least that keeps it, in the unit of its response; a bound that is met is kept."""
-        return -math.inf if _MEASURES[self.quantity].is_most else self._value * (1 - _ROUNDING)
-
-    @property
-    def high(self) -> float:
-        """The most that keeps it."""
-        return self._value * (1 + _ROUNDING) if _MEASURES[self.quantity].is_most else math.inf
-
-    @property
-    def called(self) -> str:
-        """The class and its quantity, in words."""
-        return f"{self.of}: {_MEASURES[self.quantity].called}"
-
-    @property
-    def bounded(self) -> str:
-        """The bound, in words."""
-        return f"at {'most' if _MEASURES[self.quantity].is_most else 'least'} {self.bound}"
-
-    @property
-    def _value(self) -> float:
-        return fraction(self.bound) if self.quantity == "loss" else quantity(self.bound)[0]
-
-    def measured(self, classes: pl.DataFrame) -> float | None:
-        """Return what a run has of it, of its table `classes`."""
-        own = classes.row(by_predicate=pl.col("class") == self.of, named=True)
-        if self.quantity == "loss":
-            return own["dropped_packets"] / own["offered_packets"] if own["offered_packets"] else None
-        value: float | None = own["goodput_bit_s" if self.quantity == "goodput" else f"{self.quantity}_s"]
-        return value
-
-    def response(self) -> Response:
-        """Return what measures it in a run."""
-        return Response.parse(self.name, _MEASURES[self.quantity].measure.replace("{of}", written(self.of)))
-
-
-def promises_of(meaning: Description) -> list[Promise]:
-    """Return what classes of a scenario are promised, in its order."""
-    return [Promise(one["class"], one["quantity"], one["bound"]) for one in meaning.settings.sla]
+    from perhop.scenario.scenario import Scenario
 
 
 def promised_responses(scenario: Scenario) -> list[Response]:
-    """Return what measures the promises of a scenario."""
-    return [one.response() for one in promises_of(scenario.describe())]
+    """Return a response for each promise."""
+    return [Response.parse(one.name, one.expression) for one in promises_of(scenario.describe())]

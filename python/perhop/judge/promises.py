@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from perhop.experiment.promises import Promise, promises_of
 from perhop.judge.verdict import ClaimPart, Hypothesis
+from perhop.run.promises import Promise, promises_of
 
 if TYPE_CHECKING:
     from perhop.experiment.store import Store

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from perhop.experiment.promises import promises_of
 from perhop.report import answer, figures, live, page, player, tcp
 from perhop.run import summary
+from perhop.run.promises import promises_of
 from perhop.run.record import StoredRun
 from perhop.say.document import MOST_ROWS, Verdict
-from perhop.say.promises import of_run
+from perhop.say.run_promises import of_run
 from perhop.say.run_tables import by_labels
 from perhop.scenario.scenario import Scenario
 from perhop.units import counted, percent

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
-from perhop.experiment.promises import promises_of
 from perhop.judge.promises import judge_promises
 from perhop.judge.verdict import MIN_REPLICATIONS
 from perhop.judge.verdict import Verdict as Outcome
 from perhop.say.document import Part, Table, Verdict
-from perhop.units import bit_rate, counted, duration, percent
+from perhop.say.run_promises import value_of
+from perhop.units import counted
 
 if TYPE_CHECKING:
-    from perhop.experiment.promises import Promise
     from perhop.experiment.store import Store
     from perhop.judge.promises import Judged
     from perhop.judge.verdict import ClaimPart
-    from perhop.scenario.scenario import Description
+    from perhop.run.promises import Promise
 
 _WORDS = {
     Outcome.SUPPORTED: ("kept", "good"),
@@ -69,31 +65,6 @@ def document(store: Store) -> dict[str, Any]:
     return {"promises": treatments} if treatments else {}
 
 
-def measured(meaning: Description, classes: pl.DataFrame) -> list[dict[str, Any]]:
-    """Return what one run has of each promise as JSON has it."""
-    found = []
-    for one in promises_of(meaning):
-        value = one.measured(classes)
-        within = None if value is None else one.low <= value <= one.high
-        named = {"class": one.of, "quantity": one.quantity, "bound": one.bound}
-        found.append({**named, "measured": value, "within": within})
-    return found
-
-
-def of_run(promised: Sequence[Promise], classes: pl.DataFrame) -> list[Table]:
-    """Return a table of what one run has of each promise; a single run judges none."""
-    rows = []
-    for one in promised:
-        value = one.measured(classes)
-        if value is None:
-            rows.append([one.called, one.bounded, None, Verdict("-", "open")])
-            continue
-        word = Verdict("yes", "good") if one.low <= value <= one.high else Verdict("no", "bad")
-        rows.append([one.called, one.bounded, _value(one, value), word])
-    title = "Promises in this run; ten replications judge them (perhop sweep)"
-    return [Table(title, ["promise", "bound", "measured", "within"], rows)] if rows else []
-
-
 def _counted(judged: Judged) -> str:
     parts = [part for one in judged.treatments for part in one.parts]
     counts = Counter(part.verdict for part in parts)
@@ -109,10 +80,4 @@ def _cell(promise: Promise, part: ClaimPart) -> Verdict:
     word, look = _WORDS[part.verdict]
     if part.measured is None:
         return Verdict(word, look)
-    return Verdict(f"{_value(promise, part.measured.mean)} {word}", look)
-
-
-def _value(promise: Promise, value: float) -> str:
-    if promise.quantity == "goodput":
-        return bit_rate(value)
-    return percent(value) if promise.quantity == "loss" else duration(value)
+    return Verdict(f"{value_of(promise, part.measured.mean)} {word}", look)

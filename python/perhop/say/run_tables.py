@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from perhop.experiment.promises import promises_of
 from perhop.run import summary
+from perhop.run.promises import promises_of
 from perhop.run.tables import labels_of
 from perhop.say.document import MOST_ROWS, Table, filled
-from perhop.say.promises import of_run
+from perhop.say.run_promises import of_run
 from perhop.units import counted
 
 if TYPE_CHECKING:
