@@ -115,13 +115,18 @@ def numbers(what: str) -> Rows:
 def means(what: str) -> Rows:
     """Give the means of a table, `KEY/TABLE`, whose ids are `DOWN; ACROSS`, with half the 95 % interval."""
     key, _, table = what.partition("/")
-    found = {tuple(row["id"].split("; ")): row for row in _document(key)["rows"] if row["table"] == table}
+    found = _placed(_document(key)["rows"], table)
     across = _unique(place[1] for place in found)
     rows = [
         (down, *(_ours(found[down, one]["simulated"]) if (down, one) in found else "" for one in across))
         for down in _unique(place[0] for place in found)
     ]
     return [("", *across), *rows]
+
+
+def _placed(rows: list[dict[str, Any]], table: str) -> dict[tuple[str, ...], dict[str, Any]]:
+    """Return the rows of a table by the two parts of their ids."""
+    return {tuple(row["id"].split("; ")): row for row in rows if row["table"] == table}
 
 
 def levels(what: str) -> Rows:
@@ -172,11 +177,9 @@ def arms(what: str) -> Rows:
 def clocks(what: str) -> Rows:
     """Give the means of a table as in `means`, in virtual time and on real packets."""
     key, _, table = what.partition("/")
-    found = {tuple(row["id"].split("; ")): row for row in _kernel(key)["rows"] if row["table"] == table}
-    found = {place: row for place, row in found.items() if row["kernel"]}
-    across = _unique(place[1] for place in found)
-    head = ("", *(f"{one}: {arm}" for one in across for arm in ("simulator", "kernel")))
-    arms = ("simulator", "kernel")
+    found = _placed([row for row in _kernel(key)["rows"] if row["kernel"]], table)
+    across, arms = _unique(place[1] for place in found), ("simulator", "kernel")
+    head = ("", *(f"{one}: {arm}" for one in across for arm in arms))
     rows = [
         (down, *(_ours(found[down, one][arm]) for one in across for arm in arms))
         for down in _unique(place[0] for place in found)

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 
 from conftest import Cli
-from perhop import RESULTS_VERSION
 from perhop.experiment.work import execute
 from perhop.judge.measured import Measurements
 from perhop.papers import again, on_record
 from perhop.papers.folder import own_folder, own_study
 from perhop.papers.plan import plan_of
+from reproduced import quick_page
 
 PACK = own_folder("rfc7928")
 
 
 @pytest.mark.long
 def test_the_quick_reproduction_is_the_one_on_record(cli: Cli) -> None:
-    expected = json.loads((PACK / "expected" / "quick.json").read_text())
-    done = cli("reproduce", "rfc7928", "--quick", "--json", "-j", "2")
-    assert done.code == 0, done.err
-    assert done.json() == expected
-    assert expected["results_version"] == RESULTS_VERSION
-    page = Path("out/rfc7928/report.html").read_text()
+    page = quick_page(cli, "rfc7928")
     assert "<title>Senders and load: goodput against wait</title>" in page
     assert "RFC 7928, 2016" in page
 

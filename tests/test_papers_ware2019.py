@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 import pytest
 
 from conftest import Cli
-from perhop import RESULTS_VERSION
 from perhop.papers.folder import own_folder, own_study
 from perhop.papers.plan import plan_of
 from perhop.scenario.scenario import Scenario
+from reproduced import quick_page
 
 PACK = own_folder("ware2019")
 
 
 @pytest.mark.long
 def test_the_quick_reproduction_is_the_one_on_record(cli: Cli) -> None:
-    expected = json.loads((PACK / "expected" / "quick.json").read_text())
-    done = cli("reproduce", "ware2019", "--quick", "--json", "-j", "2")
-    assert done.code == 0, done.err
-    assert done.json() == expected
-    assert expected["results_version"] == RESULTS_VERSION
-    page = Path("out/ware2019/report.html").read_text()
+    page = quick_page(cli, "ware2019")
     assert "<title>One BBR flow beside one, two, four and sixteen CUBIC flows</title>" in page
     assert "ACM Internet Measurement Conference" in page
 

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 
 _PREFIXES = {
     "": 1.0,
@@ -183,6 +184,35 @@ def exact(value: float) -> str:
     ('1234567', '0.1234567', '30')
     """
     return repr(value).removesuffix(".0")
+
+
+_TIMES = ((10**9, "s"), (10**6, "ms"), (10**3, "us"), (1, "ns"))
+_RATES = ((10**9, "Gbit/s"), (10**6, "Mbit/s"), (10**3, "kbit/s"), (1, "bit/s"))
+
+
+def written_time(ns: int) -> str:
+    """Return a time as scenarios have it, exact.
+
+    >>> written_time(5_000_000), written_time(0)
+    ('5ms', '0s')
+    """
+    return _written(ns, _TIMES, "0s")
+
+
+def written_rate(bit_s: int) -> str:
+    """Return a rate as scenarios have it, exact.
+
+    >>> written_rate(1_500_000)
+    '1.5Mbit/s'
+    """
+    return _written(bit_s, _RATES, "0bit/s")
+
+
+def _written(value: int, units: tuple[tuple[int, str], ...], none: str) -> str:
+    for size, unit in units:
+        if value >= size:
+            return f"{(Decimal(value) / size).normalize():f}{unit}"
+    return none
 
 
 def digits(value: float, count: int, sign: str = "") -> str:

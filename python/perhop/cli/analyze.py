@@ -65,11 +65,10 @@ def command(
     as_json: options.Json = False,
 ) -> None:
     """Say what mattered in a campaign, and how sure that is: effects, shares of variation, residuals."""
+    from perhop.judge.promises import judge_promises
     from perhop.run.folder import never, write_file
-    from perhop.say import analysis, comparisons
+    from perhop.say import analysis, comparisons, promises
     from perhop.say.campaign import warm_up, without_values
-    from perhop.say.promises import document as of_promises
-    from perhop.say.promises import promised
 
     options.check_level(level)
     may_replace = options.target(out, force) if out is not None else never
@@ -94,7 +93,8 @@ def command(
             write_file(out, json_text(judged), may_replace)
         return
     names = comparing.known(opened, response or [])
-    document: dict[str, Any] = _of(opened) | of_promises(opened)
+    promised = judge_promises(opened)
+    document: dict[str, Any] = _of(opened) | promises.document(promised)
     parts: list[Part] = []
     found = [] if pairs or compare else _analyses(opened, keep, level, order, names)
     if pairs:
@@ -114,7 +114,12 @@ def command(
     else:
         runs = opened.runs()
         note(*(f"warning: {text}" for text in (*without_values(opened, runs), *warm_up(opened, runs))))
-        show(*([] if response else promised(opened)), *analysis.printed(opened, found), *parts, whole=whole)
+        show(
+            *([] if response else promises.told(promised)),
+            *analysis.printed(opened, found),
+            *parts,
+            whole=whole,
+        )
 
 
 def _refuse_beside(option: str, others: Mapping[str, object]) -> None:

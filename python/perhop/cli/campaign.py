@@ -203,8 +203,9 @@ def run_and_tell(
     whole: bool = False,
 ) -> int:
     """Run a campaign with progress on stderr; print its results and the path of its page."""
+    from perhop.judge.promises import judge_promises
     from perhop.say import campaign as words
-    from perhop.say.promises import promised
+    from perhop.say import promises
 
     made = make(campaign, folder, jobs, executor)
     without = words.without_values(made.store)
@@ -213,7 +214,7 @@ def run_and_tell(
         found = words.document(made.store, made.outcome, made.page, made.failed)
         print_json({**found, "warnings": [*made.warnings, *without]})
     else:
-        show(*promised(made.store), *words.tables(made.store), whole=whole)
+        show(*promises.told(judge_promises(made.store)), *words.tables(made.store), whole=whole)
         note(*words.failures(made.failed))
         print(f"report: {made.page.resolve()}")
     return ExitCode.FAILED_RUNS if made.failed else ExitCode.DONE

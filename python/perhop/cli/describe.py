@@ -46,6 +46,8 @@ def _parts(meaning: Description) -> Iterator[Part]:
     """Go through a scenario as sentences and tables."""
     from msgspec import to_builtins
 
+    from perhop.run.promises import promises_of
+
     run = meaning.run
     yield (
         f"{run.duration_s:g} s simulated, measured from {run.warmup_s:g} s, "
@@ -114,11 +116,8 @@ def _parts(meaning: Description) -> Iterator[Part]:
         labels = " | labels" if any(one.labels for one in flows) else ""
         if rows or flows is meaning.flows:
             yield _table(title, f"{flow} | {own}{labels}", rows)
-    if meaning.settings.sla:
-        # takes 40 MB of modules
-        from perhop.run.promises import promises_of
-
-        promised = [(one.called, one.bounded) for one in promises_of(meaning)]
+    promised = [(one.called, one.bounded) for one in promises_of(meaning)]
+    if promised:
         yield Table("Promises", ("promise", "bound"), promised)
 
 

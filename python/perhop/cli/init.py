@@ -124,7 +124,7 @@ def command(
         if is_there(before):
             raise UsageError(f"{before}: there already, nothing written", "choose an empty folder")
         made = line.files(line.asked(given), place, directory)
-        files = {**{directory / name: text for name, text in made.items()}, **files}
+        files = {directory / name: text for name, text in made.items()} | files
     if study:
         own = _STARTERS / "study"
         texts = [one for one in own.rglob("*") if one.is_file()]

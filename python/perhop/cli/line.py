@@ -12,7 +12,7 @@ from pathlib import Path
 import typer
 
 from perhop.cli.exit import UsageError
-from perhop.units import quantity
+from perhop.units import quantity, written_rate, written_time
 
 USERS = ("pages", "chat", "video", "call", "download", "upload")
 """Who may use a line, in the order in which a scenario has them."""
@@ -99,9 +99,9 @@ def files(line: Line, place: Path, directory: Path) -> dict[str, str]:
         "overhead": line.overhead if numbers["overhead"][0] else "",
         "use": use,
         "ports": ports,
-        "trunk": _rate(10 * max(numbers[name][0] for name in ("down", "up"))),
-        "near": _time(numbers["round_trip"][0] / 6),
-        "far": _time(numbers["round_trip"][0] / 3),
+        "trunk": written_rate(round(10 * max(numbers[name][0] for name in ("down", "up")))),
+        "near": written_time(round(numbers["round_trip"][0] * 1e9 / 6)),
+        "far": written_time(round(numbers["round_trip"][0] * 1e9 / 3)),
         "command": " ".join(command.split()),
         "goes_up": bool(names & {"upload", "call"}),
         "comes_down": names != {"upload"},
@@ -157,21 +157,3 @@ def _users(text: str) -> list[tuple[str, int]]:
             raise UsageError(f"--use: `{word}` is not one {rule}", "--use pages,video=2,call,download,upload")
         counts[found[1]] = int(found[2] or 1)
     return [(name, counts[name]) for name in USERS if name in counts]
-
-
-def _rate(bit_s: float) -> str:
-    """Write a rate in the largest unit that leaves it whole."""
-    whole = round(bit_s)
-    for factor, unit in ((10**9, "Gbit/s"), (10**6, "Mbit/s"), (10**3, "kbit/s")):
-        if whole % factor == 0:
-            return f"{whole // factor}{unit}"
-    return f"{whole}bit/s"
-
-
-def _time(seconds: float) -> str:
-    """Write a time in the largest unit that leaves it whole, to the nanosecond."""
-    whole = round(seconds * 1e9)
-    for factor, unit in ((10**6, "ms"), (10**3, "us")):
-        if whole % factor == 0:
-            return f"{whole // factor}{unit}"
-    return f"{whole}ns"

@@ -11,10 +11,10 @@ from perhop.deploy.marks import Marking, marking
 from perhop.models.network import Network
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from perhop.models.network import Flow
-    from perhop.scenario.scenario import Scenario
+    from perhop.scenario.scenario import ConditionerView, Scenario
 
 Addresses = dict[str, "IPv4Address | IPv6Address"]
 
@@ -44,6 +44,12 @@ class Host:
     flows: dict[str, Marking] = field(default_factory=dict)
     selectors: dict[str, Selector] = field(default_factory=dict)
     cannot: list[str] = field(default_factory=list)
+
+    def add(self, flow: Flow, addresses: Addresses, chosen: Mapping[str, Any]) -> None:
+        """Note a flow with the mark of its ACKs and what tells it apart."""
+        view = flow.view
+        self.flows[view.name] = marking(chosen, view.class_)
+        self.selectors[view.name] = Selector(flow.settings["ports"][1], addresses.get(view.source))
 
     def rules(self) -> dict[Marking, list[Selector]]:
         """Return each marking with its connections; a single one is for all of a receiver's."""
@@ -92,19 +98,14 @@ def asked(scenario: Scenario, addresses: Addresses, only: Sequence[str] = ()) ->
     only
         Flows by name, `web` for every member of `web`; none are all.
     """
-    network = Network(scenario)
-    edges = {one["name"]: one for one in network.described.settings.conditioner if "ack_marking" in one}
-    hosts: dict[str, Host] = {}
-    for flow in network.flows:
-        view = flow.view
-        if only and view.name not in only and group(view.name) not in only:
-            continue
-        host = hosts.setdefault(view.target, Host(view.target))
-        host.selectors[view.name] = Selector(flow.settings["ports"][1], addresses.get(view.source))
+    network, hosts = Network(scenario), dict[str, Host]()
+    edges = network.described.conditioners
+    for flow in _among(network, only):
+        host = hosts.setdefault(flow.view.target, Host(flow.view.target))
         try:
-            host.flows[view.name] = _asked_of(network, edges, flow)
+            host.add(flow, addresses, _marked(network, flow, edges) or flow.settings["ack"]["marking"])
         except LookupError as error:
-            host.cannot.append(f"{view.name}: {error.args[0]}")
+            host.cannot.append(f"{flow.view.name}: {error.args[0]}")
     return hosts
 
 
@@ -118,40 +119,45 @@ def passing(scenario: Scenario, node: str, addresses: Addresses, only: Sequence[
     addresses, only
         As of `asked`.
     """
-    network = Network(scenario)
-    edges = {one["name"]: one for one in network.described.settings.conditioner if "ack_marking" in one}
-    own = [one for one in network.described.conditioners if one.ack_marking and one.at == node]
-    router = Host(node, is_router=True)
-    for flow in network.flows:
-        view = flow.view
-        if only and view.name not in only and group(view.name) not in only:
-            continue
-        chosen = None
+    network, router = Network(scenario), Host(node, is_router=True)
+    edges = [one for one in network.described.conditioners if one.at == node]
+    for flow in _among(network, only):
         try:
-            for link in flow.back:
-                for one in own:
-                    edge = edges[group(one.path.removeprefix("conditioner."))]
-                    if link.name in one.source and _matches(edge, flow):
-                        chosen = edge["ack_marking"]
+            chosen = _marked(network, flow, edges)
         except LookupError as error:
-            router.cannot.append(f"{view.name}: {error.args[0]}")
+            router.cannot.append(f"{flow.view.name}: {error.args[0]}")
+            continue
         if chosen is not None:
-            router.flows[view.name] = marking(chosen, view.class_)
-            router.selectors[view.name] = Selector(flow.settings["ports"][1], addresses.get(view.source))
+            router.add(flow, addresses, chosen)
     return router
 
 
-def _asked_of(network: Network, edges: Mapping[str, Mapping[str, Any]], flow: Flow) -> Marking:
-    chosen = flow.settings["ack"]["marking"]
-    views = [one for one in network.described.conditioners if one.ack_marking]
+def _among(network: Network, only: Sequence[str]) -> Iterator[Flow]:
+    """Go through the flows that are meant."""
+    for flow in network.flows:
+        if not only or flow.view.name in only or group(flow.view.name) in only:
+            yield flow
+
+
+def _marked(network: Network, flow: Flow, edges: Sequence[ConditionerView]) -> Mapping[str, Any] | None:
+    """Return how the last of some conditioners that its ACKs pass marks them; None where none does.
+
+    Raises
+    ------
+    LookupError
+        That cannot be told.
+    """
+    views = [one for one in edges if one.ack_marking]
     if views and not flow.back:
         raise LookupError("there are two ways as short for its ACKs, which may pass different edges")
+    written = {one["name"]: one for one in network.described.settings.conditioner}
+    chosen = None
     for link in flow.back:
         for view in views:
-            edge = edges[group(view.path.removeprefix("conditioner."))]
+            edge = written[group(view.path.removeprefix("conditioner."))]
             if link.name in view.source and _matches(edge, flow):
                 chosen = edge["ack_marking"]
-    return marking(chosen, flow.view.class_)
+    return chosen
 
 
 def _matches(edge: Mapping[str, Any], flow: Flow) -> bool:

@@ -53,10 +53,12 @@ def written(source: bytes) -> dict[str, Any]:
     return tomllib.loads(source.decode("utf-8-sig"))
 
 
-def diagnostics(path: Path, source: bytes, faults: Iterable[Fault]) -> list[Diagnostic]:
-    """Return mistakes with their places, from top to bottom."""
+def diagnostics(
+    path: Path, source: bytes, faults: Iterable[Fault], *, are_warnings: bool = False
+) -> list[Diagnostic]:
+    """Return mistakes, or warnings, with their places, from top to bottom."""
     return _core.File(source, str(path)).diagnostics(
-        [(list(one.at), one.span, one.rule, one.hint, False, one.of_key) for one in faults]
+        [(list(one.at), one.span, one.rule, one.hint, are_warnings, one.of_key) for one in faults]
     )
 
 

@@ -6,29 +6,20 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from perhop.units import written_rate, written_time
+
 if TYPE_CHECKING:
     from perhop.import_ns2.defaults import Setting
-
-_TIMES = ((10**9, "s"), (10**6, "ms"), (10**3, "us"), (1, "ns"))
-_RATES = ((10**9, "Gbit/s"), (10**6, "Mbit/s"), (10**3, "kbit/s"), (1, "bit/s"))
 
 
 def time(ns: int) -> str:
     """Return a time, exact."""
-    return _quantity(ns, _TIMES, "0s")
+    return text(written_time(ns))
 
 
 def rate(bit_s: int) -> str:
     """Return a rate, exact."""
-    return _quantity(bit_s, _RATES, "0bit/s")
-
-
-def _quantity(value: int, units: tuple[tuple[int, str], ...], none: str) -> str:
-    for size, unit in units:
-        if value >= size:
-            number = Decimal(value) / size
-            return f'"{number.normalize():f}{unit}"'
-    return f'"{none}"'
+    return text(written_rate(bit_s))
 
 
 def real(value: float) -> str:

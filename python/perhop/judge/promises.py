@@ -35,11 +35,12 @@ class Judged(NamedTuple):
     treatments: list[Kept]
 
 
-def judge_promises(store: Store, scalars: pl.DataFrame) -> Judged:
-    """Judge what the scenario of a store promises, in each treatment of its `scalars`."""
+def judge_promises(store: Store, scalars: pl.DataFrame | None = None) -> Judged:
+    """Judge what the scenario of a store promises, in each treatment; `scalars` are those of the store."""
     promised = promises_of(store.campaign.scenario.describe())
     if not promised:
         return Judged([], [])
+    scalars = store.scalars() if scalars is None else scalars
     design, wanted = store.campaign.design, pl.col("response").cast(pl.String)
     own = scalars.filter(wanted.is_in([one.name for one in promised]))
     found = []

@@ -9,7 +9,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from perhop import _core
 from perhop.experiment import definition, shape
 from perhop.experiment.definition import Campaign, CampaignError
 from perhop.experiment.fault import Fault
@@ -155,10 +154,7 @@ class _Reader:
             for k, one in enumerate(singles)
             for fault in folder_faults.unseen_under(study, one, ("reading", k))
         ]
-        if not faults:
-            return []
-        file = _core.File(path.read_bytes(), str(path))
-        return file.diagnostics([(list(one.at), one.span, one.rule, one.hint, True, False) for one in faults])
+        return shape.diagnostics(path, path.read_bytes(), faults, are_warnings=True) if faults else []
 
     def tell(self, faults: Iterable[Fault]) -> None:
         """Note mistakes in `study.toml`."""

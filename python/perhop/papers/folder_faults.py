@@ -37,8 +37,7 @@ def in_study(study: Study) -> Iterator[Fault]:
 
 def under_reading(study: Study, reading: Reading, at: At) -> Iterator[Fault]:
     """Yield the first mistake that each campaign has under a reading."""
-    # what `[under]` does has its own mistakes
-    bare = replace(study, file=msgspec.structs.replace(study.file, under=form.Under()))
+    bare = _without_under(study)
     for own in bare.reads(reading):
         try:
             yield from _faulty(partial(bare.under, own, reading), reading.settings, (*at, "set"))
@@ -49,13 +48,18 @@ def under_reading(study: Study, reading: Reading, at: At) -> Iterator[Fault]:
 
 def unseen_under(study: Study, reading: Reading, at: At) -> Iterator[Fault]:
     """Yield a warning for each response that looks for what a reading takes away, and would be nothing."""
-    bare = replace(study, file=msgspec.structs.replace(study.file, under=form.Under()))
+    bare = _without_under(study)
     for own in bare.reads(reading):
         before, now = words(own.scenario), words(bare.under(own, reading).scenario)
         for response in own.responses:
             lost = response.doubts(now)
             if lost and not response.doubts(before):
                 yield Fault((*at, "id"), f"{own.name}: `{response.name}`: {lost[0].rule}", lost[0].hint)
+
+
+def _without_under(study: Study) -> Study:
+    """Return a study without `[under]`: what that does has its own mistakes."""
+    return replace(study, file=msgspec.structs.replace(study.file, under=form.Under()))
 
 
 def _faulty(make: Callable[[], Campaign], settings: Sequence[str], at: At) -> Iterator[Fault]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from perhop.experiment.response import Response
 from perhop.experiment.rules import Goal
+from perhop.run.promises import CALLED
 
 if TYPE_CHECKING:
     from perhop.scenario.scenario import Description, Scenario
@@ -36,15 +37,12 @@ class Measure:
 
 
 MEASURES = {
-    "goodput": Measure("classes.goodput_bit_s", "goodput", 1.0),
-    "delay_p50": Measure("classes.delay_p50_s", "median delay", -1.0),
-    "delay_p95": Measure("classes.delay_p95_s", "95 % delay", -1.0),
-    "delay_p99": Measure("classes.delay_p99_s", "99 % delay", -1.0),
-    "delay_p999": Measure("classes.delay_p999_s", "99.9 % delay", -1.0),
-    "transfer_mean": Measure("classes.transfer_mean_s", "mean time of a transfer", -1.0),
-    "transfer_p50": Measure("classes.transfer_p50_s", "median time of a transfer", -1.0),
-    "transfer_p95": Measure("classes.transfer_p95_s", "95 % time of a transfer", -1.0),
-    "transfer_p99": Measure("classes.transfer_p99_s", "99 % time of a transfer", -1.0),
+    "goodput": Measure("classes.goodput_bit_s", CALLED["goodput"], 1.0),
+    **{
+        name: Measure(f"classes.{name}_s", called, -1.0)
+        for name, called in CALLED.items()
+        if name.startswith(("delay_", "transfer_"))
+    },
     "load_p50": Measure("applications.load_p50_s", "median load time", -1.0, "name"),
     "load_p95": Measure("applications.load_p95_s", "95 % load time", -1.0, "name"),
     "rate": Measure("videos.rate_mean_bit_s", "rate of video", 1.0, "name"),

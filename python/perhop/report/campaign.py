@@ -12,13 +12,13 @@ import polars as pl
 from perhop import _core
 from perhop.experiment.analyze import analyze, asked_of, without_values
 from perhop.experiment.stopping import described
+from perhop.judge.promises import judge_promises
 from perhop.report import effects, page
-from perhop.say import analysis
+from perhop.say import analysis, promises
 from perhop.say import claims as said_of_claims
 from perhop.say.analysis import how_sure, varied, what_mattered
 from perhop.say.campaign import alike, warm_up
 from perhop.say.document import Table
-from perhop.say.promises import promised
 from perhop.say.recommendation import commands
 from perhop.say.recommendation import described as recommended
 from perhop.stats.contrasts import tukey_of
@@ -76,7 +76,7 @@ def render(store: Store, claims: str = "", judged: Sequence[JudgedClaim] = ()) -
             "varied": varied(store, runs),
             "within": _within(analyses),
             "claims": [said_of_claims.overview(judged), *said_of_claims.each(judged)] if judged else [],
-            "promises": promised(store),
+            "promises": promises.told(judge_promises(store, scalars)),
             "judging": f"perhop analyze {judging}",
             "sections": sections,
             "front": sections[:_MOST_IN_FRONT],

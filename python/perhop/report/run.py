@@ -11,7 +11,6 @@ import polars as pl
 
 from perhop.report import answer, figures, live, page, player, tcp
 from perhop.run import summary
-from perhop.run.promises import promises_of
 from perhop.run.record import StoredRun
 from perhop.say.document import MOST_ROWS, Verdict
 from perhop.say.run_promises import of_run
@@ -80,7 +79,7 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
             "meaning": meaning,
             "resolved": resolved.decode(),
             "drawn": drawn,
-            "promises": of_run(promises_of(meaning), run.table("classes")),
+            "promises": of_run(meaning, run.table("classes")),
             "classes": _listing(run.table("classes").with_columns(dropped_otherwise=_OTHERWISE)),
             "flows": _listing(flows, first="[[flow]]"),
             "labels": labels,

@@ -15,6 +15,7 @@ from perhop.experiment.campaign import by_key, complete_runs
 from perhop.experiment.objections import Objection, objections
 from perhop.experiment.stopping import described as why_it_ended
 from perhop.experiment.vocabulary import words
+from perhop.judge.promises import judge_promises
 from perhop.run.run import expected_s
 from perhop.say.document import MOST_ROWS, Table
 from perhop.say.promises import document as of_promises
@@ -220,5 +221,5 @@ def document(
         **{name: value for name, value in asdict(outcome).items() if name not in ("folder", "failed")},
         "failures": list(failed),
         "means": means(store),
-        **of_promises(store),
+        **of_promises(judge_promises(store)),
     }

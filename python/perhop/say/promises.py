@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from perhop.judge.promises import judge_promises
 from perhop.judge.verdict import MIN_REPLICATIONS
 from perhop.judge.verdict import Verdict as Outcome
 from perhop.say.document import Part, Table, Verdict
@@ -13,7 +12,6 @@ from perhop.say.run_promises import value_of
 from perhop.units import counted
 
 if TYPE_CHECKING:
-    from perhop.experiment.store import Store
     from perhop.judge.promises import Judged
     from perhop.judge.verdict import ClaimPart
     from perhop.run.promises import Promise
@@ -26,9 +24,8 @@ _WORDS = {
 }
 
 
-def promised(store: Store) -> list[Part]:
-    """Return a sentence on how many promises a store keeps, and a table: treatments by promises."""
-    judged = judge_promises(store, store.scalars())
+def told(judged: Judged) -> list[Part]:
+    """Return a sentence on how many promises are kept, and a table: treatments by promises."""
     if not judged.treatments:
         return []
     factors = list(judged.treatments[0].levels)
@@ -40,9 +37,8 @@ def promised(store: Store) -> list[Part]:
     return [_counted(judged), Table("Promises", columns, rows, left=len(columns))]
 
 
-def document(store: Store) -> dict[str, Any]:
-    """Return the promises of a store as JSON has them; nothing where there are none."""
-    judged = judge_promises(store, store.scalars())
+def document(judged: Judged) -> dict[str, Any]:
+    """Return promises as JSON has them; nothing where there are none."""
     treatments = [
         {
             "levels": one.levels,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from perhop.run import summary
-from perhop.run.promises import promises_of
 from perhop.run.tables import labels_of
 from perhop.say.document import MOST_ROWS, Table, filled
 from perhop.say.run_promises import of_run
@@ -57,7 +56,7 @@ def printed(tables: Mapping[str, pl.DataFrame], meaning: Description, folder: Pa
     marked = "marked: marked_packets" if classes["marked_packets"].sum() > 0 else ""
     title = f"Classes of flows after the warm-up{by_color}"
     yield table("classes", title, classes, _CLASS, "lost: {lost:%}", _DROPPED, colors, marked)
-    yield from of_run(promises_of(meaning), tables["classes"])
+    yield from of_run(meaning, tables["classes"])
     title = "One-way delays of data after the warm-up, and how they vary"
     delays = "delay 50 %: delay_p50_s | 95 %: delay_p95_s | 99 %: delay_p99_s | 99.9 %: delay_p999_s"
     varied = "PDV 95 %: pdv_p95_s | PDV 99.9 %: pdv_p999_s | IPDV 95 %: ipdv_p95_s"

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::lower::check::conditioner::traffic_classes;
 use crate::meant::model::Scenario;
 use crate::read::mistakes::Report;
 use crate::read::tree::steps;
@@ -12,8 +13,7 @@ use crate::written::promises::{Promised, Sla};
 
 /// Reports promises that no run could keep or break.
 pub(crate) fn check(file: &ScenarioFile, scenario: &Scenario, report: &mut Report) {
-    let named = file.flow.iter().map(|flow| &flow.class).chain(file.udp.iter().map(|udp| &udp.class));
-    let classes: BTreeSet<&str> = named.map(String::as_str).collect();
+    let classes = traffic_classes(file, report);
     let mut made = BTreeSet::new();
     for (i, sla) in file.sla.iter().enumerate() {
         let (at_class, at_quantity, at_bound) =
@@ -22,7 +22,9 @@ pub(crate) fn check(file: &ScenarioFile, scenario: &Scenario, report: &mut Repor
             continue;
         }
         let class = sla.class.as_str();
-        if !classes.contains(class) {
+        if let Some(classes) = &classes
+            && !classes.contains(class)
+        {
             let hint = suggest::among(class, classes.iter().copied());
             report.error(&at_class, format!("there is no class of flows `{}`", suggest::short(class)), hint);
         } else if class.contains('"') && class.contains('\'') {
@@ -35,7 +37,7 @@ pub(crate) fn check(file: &ScenarioFile, scenario: &Scenario, report: &mut Repor
             let hint = "promise goodput, loss or delays; load times of applications are claims".to_owned();
             report.error(&at_quantity, rule, Some(hint));
         }
-        if !made.insert((class, sla.quantity as u8)) {
+        if !made.insert((class, sla.quantity)) {
             let rule = format!("`{}` is promised this already", suggest::short(class));
             report.error(&at_quantity, rule, Some("keep the tighter bound".to_owned()));
         }
@@ -51,7 +53,7 @@ pub(crate) fn check(file: &ScenarioFile, scenario: &Scenario, report: &mut Repor
 fn has_transfers(class: &str, file: &ScenarioFile, scenario: &Scenario) -> bool {
     let mut own = scenario.flows.iter().filter(|flow| flow.class == class).peekable();
     let written = file.flow.iter().any(|flow| flow.class == class);
-    if own.peek().is_none() { written } else { own.any(|flow| flow.size().is_some_and(|size| size.0 > 0)) }
+    if own.peek().is_none() { written } else { own.any(|flow| flow.size().is_some()) }
 }
 
 /// Whether the bound is one of its quantity; if not, the rule and a hint.

@@ -17,7 +17,7 @@ pub struct Sla {
 }
 
 /// A quantity that a class may be promised, as `classes` has it of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Promised {
     /// At least so much goodput, all flows together.
