@@ -13,7 +13,11 @@ import pytest
 from conftest import Cli
 from perhop import Scenario
 from perhop.experiment.definition import Campaign
-from perhop.papers.folder import own_folder
+from perhop.papers import on_record
+from perhop.papers.folder import own_folder, own_study
+from perhop.papers.folder_page import figure_of
+from perhop.papers.plan import plan_of
+from perhop.plot import maps
 from perhop.run.run import run
 from reproduced import quick_page
 
@@ -188,3 +192,20 @@ def test_it_is_premiums_acks_that_cost_assured_behind_cake() -> None:
     text = said()
     assert f"a flow recovers {many:.0f} times a minute instead of {few:.0f}" in text
     assert f"Reno pays {100 * (1 - marked / plain):.0f} % for that" in text
+
+
+def test_the_map_names_its_treatments(monkeypatch: pytest.MonkeyPatch) -> None:
+    study = own_study("today")
+    plan = plan_of(study)
+    record = on_record.read(plan.study)
+    assert record is not None
+    results = plan.results(on_record.scalars_of(plan, record), ())
+    measured = dict(zip([one.name for one in plan.fitted], results.campaigns, strict=False))
+    (figure,) = (one for one in study.file.figure if one.kind == "map")
+    (drawn,) = figure_of(study, figure, {"grid.toml": measured["grid"]}).values()
+    axes: list[maps.Axis] = []
+    monkeypatch.setattr(maps, "draw", lambda two, *_: axes.extend(two) or "")
+    drawn.map()
+    assert [one.label for one in axes] == ["way up", "how much slower the way up is"]
+    assert axes[0].ticks[:3] == ["FIFO", "FIFO, no upload", "ACK filter"]
+    assert axes[1].ticks == ["1", "4", "10", "20", "50"]

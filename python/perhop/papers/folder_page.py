@@ -261,9 +261,9 @@ class Means:
             steps = most * np.array([0.0, 0.01, 0.03, 0.1, 0.2, 0.3, 0.5, 1.0])
             shown.append(maps.Map(f"distance to the {form} form", error, steps, "magma_r", crossed))
         axes = [
-            maps.Axis(f"{self.names[k]}{unit}", numbers)
+            maps.Axis(f"{self.names[k]}{unit}", ticks)
             for k, own in ((across, grid[0]), (up, grid[1]))
-            for numbers, _, unit in [effects.numbers(own) or ([*range(len(own))], own, "")]
+            for _, ticks, unit in [effects.numbers(own) or ([], [*map(self.word, own)], "")]
         ]
         ends = [
             f"{self.word(name)} {np.nanmin(own):.2f} to {np.nanmax(own):.2f}" for name, own in found.items()

@@ -21,10 +21,10 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Axis:
-    """A dimension of a map: its setting, and the values."""
+    """A dimension of a map: its setting, and its values as they are written."""
 
     label: str
-    values: Sequence[float]
+    ticks: Sequence[str]
 
 
 @dataclass(frozen=True)
@@ -68,11 +68,11 @@ def _cells(made: Figure, panel: Axes, axes: tuple[Axis, Axis], one: Map) -> None
     )
     ticks = one.levels[:: max(1, len(one.levels) // 4)]
     bar = made.colorbar(mesh, ax=panel, location="bottom", ticks=ticks, aspect=28)
-    bar.ax.set_xticklabels([f"{tick:g}" for tick in ticks])
+    bar.ax.set_xticklabels([f"{tick:.3g}" for tick in ticks])
     panel.set_title(one.heading)
     panel.grid(False)
     panel.set_xlabel(axes[0].label)
-    panel.set_xticks(range(across), [f"{value:g}" for value in axes[0].values], rotation=60)
-    panel.set_yticks(range(up), [f"{value:g}" for value in axes[1].values])
+    panel.set_xticks(range(across), axes[0].ticks, rotation=60, ha="right", rotation_mode="anchor")
+    panel.set_yticks(range(up), axes[1].ticks)
     if one.crossed is not None:
         panel.plot(*np.nonzero(one.crossed), "x", color="#ffffff", markersize=4, markeredgewidth=1.2)
