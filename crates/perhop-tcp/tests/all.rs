@@ -4,6 +4,7 @@ mod dctcp;
 mod fuzz;
 mod laws;
 mod pacing;
+mod prague;
 mod rate;
 mod receiver;
 mod script;

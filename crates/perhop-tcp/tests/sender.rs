@@ -464,11 +464,8 @@ fn acknowledgments_of_the_past_and_of_nothing_sent_are_ignored() {
     assert_eq!(s.stats().fast_retransmits, 0, "no duplicates while nothing is outstanding");
 }
 
-//= test draft-accecn-34-3.2.2.5.2-safest
-//= test draft-accecn-34-3.2.2-count
-//= test draft-prague-02-2.3.1.1-accecn
-#[test]
-fn the_ace_field_is_taken_for_as_many_marks_as_may_be_where_it_may_have_gone_round() {
+/// A sender of Prague with thirty segments of 1000 bytes outstanding, and the time, a round trip of 50 ms later.
+fn prague() -> (Sender, Instant) {
     let params = TcpParams {
         cc: Growth::Prague,
         ecn: true,
@@ -479,23 +476,34 @@ fn the_ace_field_is_taken_for_as_many_marks_as_may_be_where_it_may_have_gone_rou
         close: false,
         ..TcpParams::RFC
     };
-    let reduced = |segments: u64, ace: u8| {
-        let mut sender = Sender::new(&params, Instant::ZERO);
-        sender.on_timeout(Instant::ZERO);
-        let mut now = Instant::ZERO;
-        while sender.in_flight() < Bytes(30_000) {
-            match sender.poll_transmit(now) {
-                Some(_) => {}
-                None => {
-                    now = sender.next_timeout().expect("it waits for its pace");
-                    sender.on_timeout(now);
-                }
+    let mut sender = Sender::new(&params, Instant::ZERO);
+    sender.on_timeout(Instant::ZERO);
+    let mut now = Instant::ZERO;
+    while sender.in_flight() < Bytes(30_000) {
+        match sender.poll_transmit(now) {
+            Some(_) => {}
+            None => {
+                now = sender.next_timeout().expect("it waits for its pace");
+                sender.on_timeout(now);
             }
         }
-        now += Span::from_millis(50);
+    }
+    (sender, now + Span::from_millis(50))
+}
+
+fn acked(segments: u64, ace: u8) -> Ack {
+    Ack { ack: segments * 1000, window: Bytes(1_000_000), ace, ..Ack::default() }
+}
+
+//= test draft-accecn-34-3.2.2.5.2-safest
+//= test draft-accecn-34-3.2.2-count
+//= test draft-prague-02-2.3.1.1-accecn
+#[test]
+fn the_ace_field_is_taken_for_as_many_marks_as_may_be_where_it_may_have_gone_round() {
+    let reduced = |segments: u64, ace: u8| {
+        let (mut sender, now) = prague();
         let window = sender.cwnd();
-        let ack = Ack { ack: segments * 1000, window: Bytes(1_000_000), ace, ..Ack::default() };
-        sender.on_ack(now, &ack);
+        sender.on_ack(now, &acked(segments, ace));
         (sender.cwnd() < window, sender.cwnd().0)
     };
     assert!(!reduced(7, 5).0, "as many as before: no mark");
@@ -504,4 +512,20 @@ fn the_ace_field_is_taken_for_as_many_marks_as_may_be_where_it_may_have_gone_rou
     let (nine, ten) = (reduced(9, 7).1, reduced(10, 7).1);
     // two of nine: alpha 1 - 7/9/16, of 30 segments 15.73, and the other seven add 7/15.73
     assert_eq!((nine, ten), (16_174, 15_000), "two of nine, ten of ten");
+}
+
+//= test draft-prague-02-2.4.2-once
+#[test]
+fn of_the_marks_of_a_window_one_is_answered_however_long_a_round_trip_is_taken_for() {
+    let (mut sender, now) = prague();
+    let mut falls = Vec::new();
+    // the first round trip is taken for 50 ms, and these acknowledgments are 40 ms apart
+    for (step, (segments, ace)) in [(1, 6), (2, 7), (30, 0), (31, 1)].into_iter().enumerate() {
+        let now = now + Span::from_millis(40 * step as u64);
+        let before = sender.cwnd();
+        sender.on_ack(now, &acked(segments, ace));
+        falls.push(sender.cwnd() < before);
+        while sender.poll_transmit(now).is_some() {}
+    }
+    assert_eq!(falls, [true, false, false, true], "30 is still of the first window");
 }

@@ -36,8 +36,8 @@ pub struct Prague {
     marked: u64,
     rounds: u32,
     srtt: Option<Span>,
-    /// No mark reduces the window again before this.
-    reduced_until: Instant,
+    /// When a mark last reduced the window.
+    reduced_at: Instant,
 }
 
 impl Prague {
@@ -54,7 +54,7 @@ impl Prague {
             marked: 0,
             rounds: 0,
             srtt: None,
-            reduced_until: Instant::ZERO,
+            reduced_at: Instant::ZERO,
         }
     }
 
@@ -119,10 +119,15 @@ impl CongestionControl for Prague {
     fn on_congestion(&mut self, now: Instant, signal: CongestionSignal, load: &Load) {
         if signal != CongestionSignal::EcnEcho {
             self.reno.on_congestion(now, signal, load);
-        } else if now >= self.reduced_until {
-            self.reduced_until = now + self.virtual_rtt().0;
-            self.reno.keep(1.0 - self.alpha() / 2.0);
+            return;
         }
+        // in a real round trip the sender answers one mark; a virtual one is longer
+        let (round_trip, trips) = self.virtual_rtt();
+        if trips > 1.0 && now - self.reduced_at < round_trip {
+            return;
+        }
+        self.reduced_at = now;
+        self.reno.keep(1.0 - self.alpha() / 2.0);
     }
 
     as_reno!();

@@ -440,6 +440,7 @@ impl Sender {
     //= rfc3168-6.1.2-once
     //= rfc8257-3.3-once
     //= rfc8511-4.2-once
+    //= draft-prague-02-2.4.2-once
     fn on_mark(&mut self, now: Instant, ack: u64) -> bool {
         if ack <= self.marks_answered && self.marks_answered > 0 || self.recovery.recovering() {
             return false;
