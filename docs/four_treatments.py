@@ -1,4 +1,4 @@
-"""Draw the README's picture from four runs: `.venv/bin/python docs/picture.py`, in the checkout."""
+"""Draw four treatments of ACKs for the page of kalampoukas: `.venv/bin/python docs/four_treatments.py`, in the checkout."""
 
 from __future__ import annotations
 
