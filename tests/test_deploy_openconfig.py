@@ -120,7 +120,8 @@ def test_a_wrong_leaf_is_refused(model: DataModel, path: tuple[str, ...], value:
 
 
 def test_an_edge_has_its_classes_queues_and_policers(model: DataModel) -> None:
-    tree, _ = configured(model, DIFFSERV, "edge")
+    tree, cannot = configured(model, DIFFSERV, "edge")
+    assert "conditioner assured: one meter or shaper for 4 interfaces: each has its own" in cannot
     assert [
         (one["conditions"].get("ipv4"), one["actions"]["config"]["target-group"])
         for one in terms(tree, "port.edge-core.IPV4")
@@ -262,6 +263,16 @@ def test_a_meter_of_three_colours_is_the_nearest_policer(
     assert made["two-rate-three-color"]["config"] == config
     assert made["two-rate-three-color"]["violate-action"] == {"config": {"set-dscp": 14}}
     assert any(one.startswith(f"conditioner assured: {why}") for one in cannot)
+
+
+def test_conditioners_in_a_row_are_one_classifier_and_that_is_named(model: DataModel) -> None:
+    """The first marks all that comes from its interface, so that none is left for the policer."""
+    tree, cannot = configured(model, ROOT / "papers" / "papagiannaki" / "y.toml", "e[2]")
+    name = "conditioner.premium-data+conditioner.assured"
+    marked, policed = terms(tree, f"{name}.IPV4")
+    assert marked["actions"] == {"remark": {"config": {"set-dscp": 46}}}
+    assert policed["actions"] == {"config": {"target-group": "conditioner.assured"}}
+    assert f"{name}: a packet passes the first of them alone that it fits" in cannot
 
 
 def edge(tmp_path: Path, conditioner: str) -> Path:

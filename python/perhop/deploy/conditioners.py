@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from perhop.deploy.marks import number
-from perhop.deploy.ports import Table, octets
+from perhop.deploy.ports import Table, octets, several
 from perhop.deploy.tree import ONE_RATE, TWO_RATES, Scheduler, shaping
 from perhop.units import quantity
 
@@ -124,8 +124,3 @@ def _match(match: Table, cannot: list[str]) -> Table:
             case _:
                 cannot.append(f"{key} {', '.join(own)}: no field of a packet; what fits otherwise is taken")
     return made
-
-
-def several(wanted: Any) -> list[Any]:
-    """Return what a setting lists, or the one that it names."""
-    return wanted if isinstance(wanted, list) else [wanted]

@@ -12,8 +12,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from perhop.deploy import tree
-from perhop.deploy.conditioners import CannotSayError, Rule, rule, several
-from perhop.deploy.ports import Node, Table, has_a_rate, octets, rates, selectors
+from perhop.deploy.conditioners import CannotSayError, Rule, rule
+from perhop.deploy.ports import Node, Table, has_a_rate, octets, rates, selectors, several
 from perhop.models.network import is_member
 from perhop.units import quantity
 
@@ -139,14 +139,14 @@ class Configuration:
                 cannot.append(str(error))
             else:
                 if made.scheduler and len(ends) > 1:
-                    cannot.append(f"one for {len(ends)} interfaces: each has its own")
+                    cannot.append(f"one meter or shaper for {len(ends)} interfaces: each has its own")
                 for end in ends:
                     found.setdefault(end, []).append(made)
             self._tell(f"conditioner {one['name']}", cannot)
         for end, rules in found.items():
             name, cannot = "+".join(one.name for one in rules), []
             if len(rules) > 1:
-                cannot.append("a packet goes by the first of them alone that it fits")
+                cannot.append("a packet passes the first of them alone that it fits")
             own = self._classifiers(name, [(one.match, one.actions) for one in rules], cannot)
             metered = {one.name: one.scheduler for one in rules if one.scheduler}
             for each in metered:

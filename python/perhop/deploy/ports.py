@@ -143,3 +143,8 @@ def octets(size: str, packet: int = PACKET) -> int:
     """Return a size in bytes, of packets that have so many."""
     amount, unit = quantity(size)
     return round(amount * (packet if unit == "p" else 1))
+
+
+def several(wanted: Any) -> list[Any]:
+    """Return what a setting lists, or the one that it names."""
+    return wanted if isinstance(wanted, list) else [wanted]
