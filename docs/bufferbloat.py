@@ -1,4 +1,4 @@
-"""Draw the README's first picture from three runs: `.venv/bin/python docs/bufferbloat.py`, in the checkout."""
+"""Draw the README's first picture from three runs: `.venv/bin/python docs/bufferbloat.py`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ def main() -> None:
                 (pl.col("quantity") == "backlog_packets") & pl.col("path").str.contains(PLACE)
             )
             load, score = tables.applications["load_p50_s"].max(), tables.calls["mos"].min()
-            assert isinstance(load, float) and isinstance(score, float)
+            assert isinstance(load, float)
+            assert isinstance(score, float)
             label = f"{name}: a page {load:.1f} s, the call {score:.1f}"
             axes.plot(waiting["time_s"], waiting["value"], color=color, label=label)
         axes.set(xlabel="time in s", ylabel="packets in the modem", xlim=(0, 60), ylim=(0, None))

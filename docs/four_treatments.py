@@ -1,4 +1,4 @@
-"""Draw four treatments of ACKs for the page of kalampoukas: `.venv/bin/python docs/four_treatments.py`, in the checkout."""
+"""Draw four treatments of ACKs for kalampoukas: `.venv/bin/python docs/four_treatments.py`."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from perhop.report.answer_study import main_claims, stand
 TOP = Path(__file__).parents[1]
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```\n(?:\nSave it as `(.+?)`)?", re.MULTILINE | re.DOTALL)
 LEFT_OUT = re.compile(r"make |pip |source |perhop emulate |perhop reproduce (?!\./)")
-"""Building and installing, the environment, real packets, and the project's studies, which have tests of their own."""
+"""Building, installing, the environment, real packets, and studies, which have tests of their own."""
 
 
 def blocks(page: Path) -> Iterator[tuple[str, str, str]]:

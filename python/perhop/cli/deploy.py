@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import sys
 from dataclasses import dataclass
 from enum import StrEnum
 from ipaddress import ip_address
@@ -11,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from perhop.cli import options
+from perhop.cli import options, queues
 from perhop.cli.exit import ExitCode, UsageError
-from perhop.units import fraction
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,9 +26,7 @@ class With(StrEnum):
     EBPF = "ebpf"
     TC = "tc"
     SQM = "sqm"
-
-
-_DEVICE = re.compile(r"[^\s/;&|$`'\"\\]{1,15}")
+    OPENCONFIG = "openconfig"
 
 
 @dataclass
@@ -49,7 +44,7 @@ def command(
         With,
         typer.Option(
             "--with",
-            help="Rules for nftables or commands for eBPF that mark ACKs; queues by tc, or OpenWrt's sqm.",
+            help="Marks of ACKs by rules for nftables or by eBPF; queues by tc, OpenWrt's sqm or OpenConfig.",
         ),
     ] = With.NFT,
     node: Annotated[
@@ -57,7 +52,7 @@ def command(
         typer.Option(
             "--at",
             metavar="NODE",
-            help="With tc and sqm: the node whose queues it is. With nft: the router that marks ACKs.",
+            help="The node whose queues it is; with nft, the router that marks ACKs.",
         ),
     ] = None,
     hosts: Annotated[
@@ -75,7 +70,7 @@ def command(
         typer.Option(
             "--shape",
             metavar="SHARE",
-            help="With tc and sqm: hold the device to this share of the line; of sqm 95% by default.",
+            help="With queues: hold the device to this share of the line; of sqm 95% by default.",
         ),
     ] = None,
     device: Annotated[
@@ -83,31 +78,28 @@ def command(
         typer.Option(
             "--device",
             metavar="DEV",
-            help="Its interface, for eBPF eth0 by default; with tc and sqm NODE=DEV,... by the other end.",
+            help="Its interface, for eBPF eth0 by default; with queues NODE=DEV,... by the other end.",
         ),
     ] = None,
     overrides: options.Set = None,
     as_json: options.Json = False,
 ) -> int:
-    """Print what makes Linux mark ACKs, or queue packets, as the scenario asks. Nothing is changed here."""
+    """Print what makes a host mark ACKs, or a router queue packets, as a scenario asks; change nothing."""
     from perhop.cli.output import print_json
     from perhop.deploy.asked import asked
 
     loaded = options.load(scenario, overrides)
-    if with_ in {With.TC, With.SQM}:
+    if with_ not in {With.NFT, With.EBPF}:
         if hosts or flows or addresses:
             raise UsageError(
                 f"--host, --flow and --address: not with --with {with_.value}", "they are of ACK marks"
             )
-        share = _share(shape)
-        if with_ is With.TC:
-            return _queues(loaded, str(scenario), node, device, share, as_json)
-        return _sqm(loaded, node, device, 0.95 if share is None else share, as_json)
+        return queues.WRITERS[with_.value](queues.Asked(loaded, str(scenario), node, device, shape, as_json))
     if shape is not None:
-        raise UsageError("--shape: with --with tc or sqm", "marks need no rate")
+        raise UsageError("--shape: with --with tc, sqm or openconfig", "marks need no rate")
     if node is not None and (with_ is With.EBPF or hosts):
         raise UsageError("--at: with --with nft, and without --host", "the eBPF program is one of receivers")
-    device = _named(device or "eth0")
+    device = queues.named(device or "eth0")
     described = loaded.describe()
     known = _addresses(addresses or [], {node.name for node in described.nodes})
     _must_be("--flow", flows or [], {flow.name for flow in described.flows})
@@ -131,119 +123,13 @@ def _router(scenario: Scenario, node: str, known: Addresses, flows: list[str] | 
     """Return a router with the ACKs that its own conditioners mark."""
     from perhop.deploy.asked import passing
 
-    _at(scenario, node, "nft")
+    queues.known(scenario, node, "nft")
     router = passing(scenario, node, known, flows)
     if not router.flows and not router.cannot:
         marked = [one.at for one in scenario.describe().conditioners if one.ack_marking]
         hint = f"they stand at {', '.join(dict.fromkeys(marked))}" if marked else "the scenario has none"
         raise UsageError(f"--at {node}: no conditioner there marks ACKs", hint)
     return router
-
-
-def _share(text: str | None) -> float | None:
-    if text is None:
-        return None
-    share = fraction(text)
-    if not 0.01 <= share <= 1.0:
-        raise UsageError(f"--shape {text}: not a percentage from 1 to 100", "write --shape 95%, say")
-    return share
-
-
-def _named(device: str) -> str:
-    if not _DEVICE.fullmatch(device):
-        raise UsageError(f"--device {device}: not the name of a device")
-    return device
-
-
-def _sqm(scenario: Scenario, node: str | None, device: str | None, share: float, as_json: bool) -> int:
-    """Print the section of SQM for the line of a node; where it has several, the device names whose."""
-    from perhop.cli.output import print_json
-    from perhop.deploy.sqm import NoSectionError, section
-    from perhop.recommend.line import slow_links
-
-    _at(scenario, node, "sqm")
-    slow = slow_links(scenario)
-    lines = [one.link.target for one in slow if one.link.source == node]
-    if not lines:
-        starts = ", ".join(dict.fromkeys(one.link.source for one in slow))
-        raise UsageError(f"--at {node}: no slow link begins there", f"they begin at {starts}")
-    names = _devices(device, lines)
-    if len(names) != 1:
-        raise UsageError(f"--with sqm: {node} has lines to {', '.join(lines)}", "--device NODE=DEV names one")
-    ((to, name),) = names.items()
-    try:
-        text = section(scenario, str(node), to, name, share)
-    except NoSectionError as error:
-        raise UsageError(f"--with sqm: {error}", "--with tc names the nearest that Linux has") from error
-    if as_json:
-        print_json({"with": "sqm", "at": node, "to": to, "text": text})
-    else:
-        print(text, end="")
-    return ExitCode.DONE
-
-
-def _devices(given: str | None, ends: list[str]) -> dict[str, str]:
-    """Return the devices by the node at the other end; a name alone is that of the only link."""
-    if given is None:
-        return {ends[0]: "$DEV"} if len(ends) == 1 else {}
-    if "=" not in given:
-        if len(ends) != 1:
-            hint = f"--device {','.join(f'{one}=DEV' for one in ends)}"
-            raise UsageError(f"--device {given}: which of {len(ends)} links is that?", hint)
-        return {ends[0]: _named(given)}
-    found: dict[str, str] = {}
-    for part in given.split(","):
-        end, _, name = part.partition("=")
-        if end not in ends:
-            raise UsageError(
-                f"--device {part}: no link to {end!r} has anything to set", f"to {', '.join(ends)}"
-            )
-        if end in found:
-            raise UsageError(f"--device {part}: {end} has one already")
-        found[end] = _named(name)
-    return found
-
-
-def _at(scenario: Scenario, node: str | None, with_: str) -> None:
-    nodes = [one.name for one in scenario.describe().nodes]
-    if node not in nodes:
-        hint = f"--at one of {', '.join(nodes[:8])}"
-        raise UsageError(
-            f"--with {with_}: whose queues?" if node is None else f"--at {node}: no such node", hint
-        )
-
-
-def _queues(
-    scenario: Scenario, name: str, node: str | None, device: str | None, shape: float | None, as_json: bool
-) -> int:
-    """Print the commands of tc for the queues of a node."""
-    from dataclasses import asdict
-
-    from perhop.cli.output import note, print_json
-    from perhop.deploy.tc import commands
-
-    _at(scenario, node, "tc")
-    assert node is not None
-    ports = commands(scenario, node, shape)
-    if not ports:
-        raise UsageError(
-            f"{name}: {node} has nothing but FIFOs with the limit by default", "so nothing is to be set"
-        )
-    devices = _devices(device, [one.to for one in ports])
-    ports = [one.on(devices.get(one.to, one.device)) for one in ports]
-    if as_json:
-        print_json({"with": "tc", "at": node, "ports": [asdict(one) for one in ports]})
-        return ExitCode.DONE
-    for port in ports:
-        print(f"# {node} to {port.to}, as {name} has it; removed by: tc qdisc del dev {port.device} root")
-        for why in port.cannot:
-            if not sys.stdout.isatty():
-                note(f"cannot: {node} to {port.to}: {why}")
-            print(f"# cannot: {why}")
-        print("\n".join(port.lines))
-    if any(port.device == "$DEV" for port in ports):
-        note(f"DEV is to be set: --device {','.join(f'{one.to}=DEV' for one in ports)}")
-    return ExitCode.DONE
 
 
 def _print(sheets: list[Sheet], with_: With) -> None:

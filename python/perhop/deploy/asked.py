@@ -8,6 +8,7 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import TYPE_CHECKING, Any
 
 from perhop.deploy.marks import Marking, marking
+from perhop.deploy.ports import several
 from perhop.models.network import Network
 
 if TYPE_CHECKING:
@@ -169,7 +170,7 @@ def _matches(edge: Mapping[str, Any], flow: Flow) -> bool:
         "src_port": lambda wanted: _in_range(wanted, ports[1]),
         "protocol": lambda wanted: wanted == "tcp",
         "flow": lambda wanted: _named(wanted, view.name),
-        "class": lambda wanted: view.class_ in _several(wanted),
+        "class": lambda wanted: view.class_ in several(wanted),
         "direction": lambda wanted: wanted == "reverse",
         "kind": lambda wanted: wanted == "pure-ack",
     }
@@ -183,12 +184,8 @@ def _matches(edge: Mapping[str, Any], flow: Flow) -> bool:
     return True
 
 
-def _several(wanted: Any) -> list[Any]:
-    return wanted if isinstance(wanted, list) else [wanted]
-
-
 def _in_range(wanted: Any, port: int) -> bool:
-    bounds = _several(wanted)
+    bounds = several(wanted)
     return bool(bounds[0] <= port <= bounds[-1])
 
 
@@ -198,7 +195,7 @@ _NAME = re.compile(r"([^\[]*)(?:\[(?:(\*)|(\d+)(?:\.\.(\d+))?)\])?")
 def _named(wanted: Any, name: str) -> bool:
     """Return whether a name like `s[1]` is meant by one of `s`, `s[*]`, `s[1]`, `s[0..2]`."""
     base, _, rest = name.partition("[")
-    for one in _several(wanted):
+    for one in several(wanted):
         found = _NAME.fullmatch(one)
         if found is None or found[1] != base:
             continue

@@ -6,14 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
+from perhop.deploy.ports import PACKET, Table, octets
 from perhop.units import quantity
-
-Table = dict[str, Any]
-
-PACKET = 1500
-"""Bytes of a packet where one side counts packets and the other bytes."""
 
 DEFAULTS: dict[str, Table] = {
     "pie": {
@@ -152,12 +147,6 @@ def _times(queue: Table, **names: str) -> str:
 def _marks(queue: Table) -> str:
     made = f" ce_threshold {time(queue.pop('ce_threshold'))}" if "ce_threshold" in queue else ""
     return made + (" ecn" if queue.pop("ecn", False) else " noecn")
-
-
-def octets(size: str) -> int:
-    """Return a size in bytes; packets have `PACKET`."""
-    amount, unit = quantity(size)
-    return round(amount * (PACKET if unit == "p" else 1))
 
 
 def bits(rate: str) -> str:

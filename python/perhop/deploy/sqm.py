@@ -9,8 +9,7 @@ from __future__ import annotations
 import tomllib
 from typing import TYPE_CHECKING
 
-from perhop.deploy.qdiscs import Table
-from perhop.deploy.tc import port_of
+from perhop.deploy.ports import Table, port_of
 from perhop.units import quantity
 
 if TYPE_CHECKING:

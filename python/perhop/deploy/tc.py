@@ -5,14 +5,13 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import count
 from typing import TYPE_CHECKING
 
-from perhop.deploy.marks import number
-from perhop.deploy.qdiscs import PACKET, Table, bits, octets, qdisc
-from perhop.models.network import is_member
+from perhop.deploy.ports import PACKET, Table, asked_at, has_a_rate, octets, rates, selectors
+from perhop.deploy.qdiscs import bits, qdisc
 from perhop.units import quantity
 
 if TYPE_CHECKING:
@@ -54,49 +53,16 @@ def commands(scenario: Scenario, node: str, shape: float | None = None) -> list[
     Parameters
     ----------
     shape
-        The part of its link's rate that a port without a rate of its own is held to; None for devices as slow
-        as their links.
+        As of `asked_at`.
     """
-    resolved = tomllib.loads(scenario.resolve())
-    links = [link for link in scenario.describe().links if link.source == node]
-    own = [(link, table) for link in links if (table := port_of(resolved["port"], link)) is not None]
-    chosen = [(link, table) for link, table in own if not _is_plain(table)]
-    if shape is not None and own and not chosen:
-        # a FIFO before the slowest link can be held as well
-        chosen = [min(own, key=lambda one: one[0].rate_bit_s)]
-    conditioners = [one["name"] for one in resolved.get("conditioner", []) if is_member(node, one["at"])]
-    found = []
-    for link, table in chosen:
-        held = {} if shape is None else {"shaper": {"rate": f"{link.rate_bit_s * shape:.0f}bit/s"}}
-        made = _port(held | table, link)
+    asked = asked_at(scenario, node, shape)
+    found = [_port(table, link) for link, table in asked.ports]
+    for made in found:
         made.cannot += [
-            f"conditioner {name}: no qdisc meters; filters with `police`, or nft, come nearest"
-            for name in conditioners
+            f"conditioner {one['name']}: no qdisc meters; filters with `police`, or nft, come nearest"
+            for one in asked.conditioners
         ]
-        found.append(made)
     return found
-
-
-def port_of(tables: list[Table], link: LinkView) -> Table | None:
-    """Return the port of a link in a resolved file; None where it has none of its own."""
-    for one in tables:
-        ends = one.get("between") or (one["at"], one["to"])
-        orders = (ends, ends[::-1]) if "between" in one else (ends,)
-        if any(is_member(link.source, at) and is_member(link.target, to) for at, to in orders):
-            return one
-    return None
-
-
-def _is_plain(table: Table) -> bool:
-    (first, *others) = table["class"]
-    plain = not others and "shaper" not in table and not _has_a_rate(table)
-    return plain and first["queue"] == {"kind": "fifo", "limit": "1000p"}
-
-
-def _has_a_rate(table: Table) -> bool:
-    """Return whether the only class of a port is held to less than its link."""
-    (first, *others) = table["class"]
-    return not others and ("rate" in first or bool(first.get("bounded")))
 
 
 def _port(table: Table, link: LinkView) -> Commands:
@@ -115,7 +81,7 @@ def _port(table: Table, link: LinkView) -> Commands:
         ]
         parent = "parent 1:1"
     rate = min(link.rate_bit_s, quantity(shaper["rate"])[0] if shaper else link.rate_bit_s)
-    if len(classes) == 1 and not _has_a_rate(table):
+    if len(classes) == 1 and not has_a_rate(table):
         made.lines.append(f"{command} {parent} {_queue(first, rate, made)}")
         return made
     handle = "2:" if shaper else "1:"
@@ -172,19 +138,14 @@ def _prio(table: Table, rate: float, where: Where, made: Commands) -> Iterator[s
 
 def _htb(table: Table, rate: float, where: Where, made: Commands) -> Iterator[str]:
     del made
-
-    def rates(one: Table) -> tuple[str, str]:
-        return str(one["rate"]), str(one.get("ceil", one["rate"]))
-
     scheduler = table["scheduler"]
     if "rate" in scheduler:
         rate = min(rate, quantity(scheduler["rate"])[0])
-    yield from _htb_classes(table, where, rate, rates)
+    yield from _htb_classes(table, where, rate)
 
 
 def _cbq(table: Table, rate: float, where: Where, made: Commands) -> Iterator[str]:
-    scheduler = table["scheduler"]
-    if scheduler["kind"] == "cbq":
+    if table["scheduler"]["kind"] == "cbq":
         own = [
             key
             for key in ("isolated", "maxidle", "minidle", "offtime", "gain")
@@ -194,34 +155,21 @@ def _cbq(table: Table, rate: float, where: Where, made: Commands) -> Iterator[st
         made.cannot.append(
             f"scheduler cbq: Linux has none since 6.3; htb gives each class its share, lends the rest{more}"
         )
-    shares = {one["name"]: float(one.get("share", 1 / len(table["class"]))) for one in table["class"]}
-    if "data" in scheduler:
-        shares = {
-            name: scheduler["share"] if name == scheduler["data"] else 1 - scheduler["share"]
-            for name in shares
-        }
-    bounded = {one["name"] for one in table["class"] if one.get("bounded")}
-
-    def rates(one: Table) -> tuple[str, str]:
-        own = f"{shares[one['name']] * rate:.0f}bit/s"
-        return own, own if one["name"] in bounded else f"{rate:.0f}bit/s"
-
-    yield from _htb_classes(table, where, rate, rates)
+    yield from _htb_classes(table, where, rate)
 
 
-def _htb_classes(
-    table: Table, where: Where, rate: float, rates: Callable[[Table], tuple[str, str]]
-) -> Iterator[str]:
+def _htb_classes(table: Table, where: Where, rate: float) -> Iterator[str]:
     command, klass, parent, handle = where
     last = len(table["class"])
     burst = f" burst {octets(table['scheduler']['burst'])}" if "burst" in table["scheduler"] else ""
     yield f"{command} {parent} handle {handle} htb default {last:x}"
     yield f"{klass} parent {handle} classid {handle}ff htb rate {rate:.0f}bit{burst}"
+    of_classes = rates(table, rate)
     for place, one in enumerate(table["class"], 1):
-        own, most = map(bits, rates(one))
+        own, most = of_classes[one["name"]]
         more = [f"prio {one['priority']}"] if "priority" in one else []
         more += [f"{key} {octets(one[key])}" for key in ("burst", "cburst", "quantum") if key in one]
-        line = f"{klass} parent {handle}ff classid {handle}{place:x} htb rate {own} ceil {most}"
+        line = f"{klass} parent {handle}ff classid {handle}{place:x} htb rate {own:.0f}bit ceil {most:.0f}bit"
         yield " ".join([line, *more])
 
 
@@ -249,38 +197,20 @@ _SCHEDULERS: dict[str, Callable[[Table, float, Where, Commands], Iterator[str]]]
 
 def _filters(classes: list[Table], command: str, handle: str) -> Iterator[str]:
     """Go through the filters in the order of the classes, a priority for each selector and protocol."""
-    priority = 0
-    for place, one in enumerate(classes, 1):
+    for priority, (selector, place) in zip(count(2, 2), selectors(classes), strict=False):
         flow = f"flowid {handle}{place:x}"
-        for word in one["match"]:
-            priority += 2
-            both = (
-                f"{command} prio {priority - 1} protocol ip u32",
-                f"{command} prio {priority} protocol ipv6 u32",
-            )
-            if word == "any":
-                yield f"{command} prio {priority} protocol all matchall {flow}"
-            elif word == "pure-ack":
-                yield from _pure_acks(both, flow)
-            elif word == "data":
-                # all else, once the ACKs are where a later class takes them
-                later = next(
-                    (
-                        k
-                        for k, other in enumerate(classes, 1)
-                        if k > place and {"any", "pure-ack"} & set(other["match"])
-                    ),
-                    None,
-                )
-                if later is not None:
-                    yield from _pure_acks(both, f"flowid {handle}{later:x}")
-                priority += 1
-                yield f"{command} prio {priority} protocol all matchall {flow}"
-                priority += 1
-            else:
-                of = f"0x{number(word) << 2:02x} 0xfc"
-                yield f"{both[0]} match ip dsfield {of} {flow}"
-                yield f"{both[1]} match ip6 priority {of} {flow}"
+        both = (
+            f"{command} prio {priority - 1} protocol ip u32",
+            f"{command} prio {priority} protocol ipv6 u32",
+        )
+        if selector == "any":
+            yield f"{command} prio {priority} protocol all matchall {flow}"
+        elif selector == "pure-ack":
+            yield from _pure_acks(both, flow)
+        else:
+            of = f"0x{int(selector) << 2:02x} 0xfc"
+            yield f"{both[0]} match ip dsfield {of} {flow}"
+            yield f"{both[1]} match ip6 priority {of} {flow}"
 
 
 def _pure_acks(both: tuple[str, str], flow: str) -> Iterator[str]:

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from perhop.deploy.qdiscs import PACKET, octets
-from perhop.deploy.tc import port_of
+from perhop.deploy.ports import PACKET, octets, port_of
 from perhop.experiment.factors import Factor
 from perhop.models.network import Network
 from perhop.recommend.candidates import AS_IT_IS, NothingToTryError, candidates, checked

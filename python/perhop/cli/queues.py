@@ -1,0 +1,179 @@
+"""`perhop deploy --with tc`, `sqm` and `openconfig`: the queues of a node."""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+from perhop.cli.exit import ExitCode, UsageError
+from perhop.units import fraction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from perhop.scenario.scenario import Scenario
+
+_DEVICE = re.compile(r"[^\s/;&|$`'\"\\]{1,15}")
+_INTERFACE = re.compile(r"[^\s\"\\]+")
+
+
+@dataclass
+class Asked:
+    """What the command line asks for: the scenario and its file, and options as they are written."""
+
+    scenario: Scenario
+    file: str
+    node: str | None
+    device: str | None
+    shape: str | None
+    as_json: bool
+
+    def at(self, with_: str) -> str:
+        """Return the node."""
+        return known(self.scenario, self.node, with_)
+
+    @property
+    def share(self) -> float | None:
+        """The part of each line that its device is held to."""
+        if self.shape is None:
+            return None
+        share = fraction(self.shape)
+        if not 0.01 <= share <= 1.0:
+            raise UsageError(
+                f"--shape {self.shape}: not a percentage from 1 to 100", "write --shape 95%, say"
+            )
+        return share
+
+    def devices(self, ends: list[str], names: re.Pattern[str] = _DEVICE) -> dict[str, str]:
+        """Return the devices given, by the node at the other end; a name alone is that of the only link."""
+        given = self.device
+        if given is None:
+            return {}
+        if "=" not in given:
+            if len(ends) != 1:
+                hint = f"--device {','.join(f'{one}=DEV' for one in ends)}"
+                raise UsageError(f"--device {given}: which of {len(ends)} links is that?", hint)
+            return {ends[0]: named(given, names)}
+        found: dict[str, str] = {}
+        for part in given.split(","):
+            end, _, name = part.partition("=")
+            if end not in ends:
+                raise UsageError(
+                    f"--device {part}: no link to {end!r} has anything to set", f"to {', '.join(ends)}"
+                )
+            if end in found:
+                raise UsageError(f"--device {part}: {end} has one already")
+            found[end] = named(name, names)
+        return found
+
+
+def named(device: str, names: re.Pattern[str] = _DEVICE) -> str:
+    """Return the name of a device, if it is one."""
+    if not names.fullmatch(device):
+        raise UsageError(f"--device {device}: not the name of a device")
+    return device
+
+
+def known(scenario: Scenario, node: str | None, with_: str) -> str:
+    """Return the name of a node, if there is one of that name."""
+    nodes = [one.name for one in scenario.describe().nodes]
+    if node is None or node not in nodes:
+        hint = f"--at one of {', '.join(nodes[:8])}"
+        raise UsageError(
+            f"--with {with_}: whose queues?" if node is None else f"--at {node}: no such node", hint
+        )
+    return node
+
+
+def _sqm(asked: Asked) -> int:
+    """Print the section of SQM for the line of a node; where it has several, the device names whose."""
+    from perhop.cli.output import print_json
+    from perhop.deploy.sqm import NoSectionError, section
+    from perhop.recommend.line import slow_links
+
+    node = asked.at("sqm")
+    slow = slow_links(asked.scenario)
+    lines = [one.link.target for one in slow if one.link.source == node]
+    if not lines:
+        starts = ", ".join(dict.fromkeys(one.link.source for one in slow))
+        raise UsageError(f"--at {node}: no slow link begins there", f"they begin at {starts}")
+    names = asked.devices(lines) or dict.fromkeys(lines, "$DEV")
+    if len(names) != 1:
+        raise UsageError(f"--with sqm: {node} has lines to {', '.join(lines)}", "--device NODE=DEV names one")
+    ((to, name),) = names.items()
+    share = asked.share
+    try:
+        text = section(asked.scenario, node, to, name, 0.95 if share is None else share)
+    except NoSectionError as error:
+        raise UsageError(f"--with sqm: {error}", "--with tc names the nearest that Linux has") from error
+    if asked.as_json:
+        print_json({"with": "sqm", "at": node, "to": to, "text": text})
+    else:
+        print(text, end="")
+    return ExitCode.DONE
+
+
+def _tc(asked: Asked) -> int:
+    """Print the commands of tc for the queues of a node."""
+    from perhop.cli.output import note, print_json
+    from perhop.deploy.tc import commands
+
+    node = asked.at("tc")
+    ports = commands(asked.scenario, node, asked.share)
+    if not ports:
+        raise _nothing(asked)
+    devices = asked.devices([one.to for one in ports])
+    ports = [one.on(devices.get(one.to, one.device)) for one in ports]
+    if asked.as_json:
+        print_json({"with": "tc", "at": node, "ports": [asdict(one) for one in ports]})
+        return ExitCode.DONE
+    for port in ports:
+        print(
+            f"# {node} to {port.to}, as {asked.file} has it; removed by: tc qdisc del dev {port.device} root"
+        )
+        for why in port.cannot:
+            if not sys.stdout.isatty():
+                note(f"cannot: {node} to {port.to}: {why}")
+            print(f"# cannot: {why}")
+        print("\n".join(port.lines))
+    if any(port.device == "$DEV" for port in ports):
+        note(f"DEV is to be set: --device {','.join(f'{one.to}=DEV' for one in ports)}")
+    return ExitCode.DONE
+
+
+def _openconfig(asked: Asked) -> int:
+    """Print the configuration of OpenConfig for the queues and conditioners of a node."""
+    from perhop.cli.output import note, print_json
+    from perhop.deploy.openconfig import Configuration
+    from perhop.deploy.ports import asked_at
+
+    node = asked.at("openconfig")
+    made = Configuration(asked_at(asked.scenario, node, asked.share))
+    ends, cannot = list(made.interfaces), [f"cannot: {node}: {why}" for why in made.cannot]
+    if not ends:
+        note(*cannot)
+        raise UsageError(f"{asked.file}: OpenConfig says nothing of {node}") if cannot else _nothing(asked)
+    given = asked.devices(ends, _INTERFACE)
+    names = {end: given.get(end, end) for end in ends}
+    if len({*names.values()}) < len(ends):
+        raise UsageError(f"--device {asked.device}: two links have one interface")
+    document = made.document(names)
+    if asked.as_json:
+        print_json({"with": "openconfig", "at": node, "cannot": made.cannot, "configuration": document})
+        return ExitCode.DONE
+    print_json(document)
+    note(*cannot)
+    if unnamed := [f"{end}=NAME" for end in ends if end not in given]:
+        note(f"interfaces are called as the other ends: --device {','.join(unnamed)}")
+    return ExitCode.DONE
+
+
+def _nothing(asked: Asked) -> UsageError:
+    what = f"{asked.file}: {asked.node} has nothing but FIFOs with the limit by default"
+    return UsageError(what, "so nothing is to be set")
+
+
+WRITERS: dict[str, Callable[[Asked], int]] = {"tc": _tc, "sqm": _sqm, "openconfig": _openconfig}
+"""What prints the queues of a node, by `--with`."""
