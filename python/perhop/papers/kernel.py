@@ -10,7 +10,7 @@ from __future__ import annotations
 import gzip
 import platform
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -296,12 +296,18 @@ def made_by(found: Mapping[str, Any]) -> str:
 def host_settings(found: Mapping[str, Any]) -> list[tuple[str, ...]]:
     """Return a line for all hosts of an arm with equal settings: arm, hosts, treatments, what."""
     hosts: dict[tuple[str, ...], list[tuple[str, list[str]]]] = {}
+    run = {arm: {one["treatment"] for one in found["runs"] if one["arm"] == arm} for arm in found["arms"]}
     for one in found["hosts"]:
         for name, own in one["hosts"].items():
             same = (one["arm"], _pairs(own["sysctls"]), _pairs(own["route"]), str(own["mtu_bytes"]))
             hosts.setdefault(same, []).append((name, one["treatments"]))
     return [
-        (arm, _once(name for name, _ in of), _once(one for _, own in of for one in own), *what)
+        (
+            arm,
+            _members(name for name, _ in of),
+            _treatments({one: None for _, own in of for one in own}, run[arm]),
+            *what,
+        )
         for (arm, *what), of in hosts.items()
     ]
 
@@ -311,8 +317,17 @@ def differences(found: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys(what for one in found["hosts"] for what in one["differences"]))
 
 
-def _once(names: Iterable[str]) -> str:
-    return ", ".join(dict.fromkeys(names))
+def _members(names: Iterable[str]) -> str:
+    """Return names, the numbers of those of a group together: `a[0, 1], b`."""
+    groups: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        group, _, number = name.rstrip("]").partition("[")
+        groups.setdefault(group, []).append(number)
+    return ", ".join(f"{group}[{', '.join(own)}]" if own[0] else group for group, own in groups.items())
+
+
+def _treatments(own: Collection[str], run: Collection[str]) -> str:
+    return f"all {len(run)}" if len(own) == len(run) > 1 else ", ".join(own)
 
 
 def _pairs(values: Mapping[str, str]) -> str:
