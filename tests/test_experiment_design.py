@@ -14,6 +14,7 @@ from perhop.experiment.design import Design
 from perhop.experiment.factors import Factor, Level
 from perhop.experiment.fault import DesignError
 from perhop.experiment.fractions import Range
+from perhop.scenario.scenario import KEPT_SINCE
 
 STARTER = Path(__file__).parents[1] / "python/perhop/starters/two-way/two-way.toml"
 WINDOW = Factor(
@@ -298,3 +299,9 @@ def test_a_level_that_stands_alone_may_write_what_another_factor_does(scenario: 
     assert both in [one.rule for one in Design.full([rate, arm]).check(scenario).warnings]
     alone = Design.full([rate, arm], exclude=[{"rate": "2Mbit/s", "arm": "slow"}])
     assert alone.check(scenario).warnings == []
+
+
+def test_a_run_is_known_by_the_results_version_that_last_changed_what_it_gives(scenario: Scenario) -> None:
+    assert scenario.key().results_version == KEPT_SINCE
+    prague = scenario.override("flow.up.tcp.cc=prague", "flow.up.tcp.ecn=ect1")
+    assert prague.key().results_version == prague.core.results_since == 11

@@ -13,7 +13,7 @@ from perhop import Campaign, _core
 from perhop.experiment.design_runs import each
 
 FOLDER = Path(__file__).parents[1] / "oracles" / "bbr3"
-VERSION = 10
+VERSION = 11
 """The results_version of the recorded simulator."""
 
 

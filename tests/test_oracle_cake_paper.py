@@ -16,7 +16,7 @@ from scripts import script
 FOLDER = Path(__file__).parents[1] / "oracles" / "cake-paper"
 rrul = script(FOLDER / "rrul.py")
 
-VERSION = 10
+VERSION = 11
 """The results_version of the record."""
 
 

@@ -18,7 +18,7 @@ from perhop.experiment.design_runs import each
 from scripts import script
 
 FOLDER = Path(__file__).parents[1] / "oracles" / "kernel"
-VERSION = 10
+VERSION = 11
 """The results_version of the recorded simulator."""
 
 

@@ -122,6 +122,7 @@ fn results_hold_since_the_version_that_changed_the_scenario() {
     let linux = "flow.bulk.tcp.profile=linux";
     assert_eq!(since(&[linux, "flow.bulk.tcp.idle_restart=initial-window"]), 9);
     assert_eq!(since(&[linux]), 10);
+    assert_eq!(since(&["flow.bulk.tcp.cc=prague", "flow.bulk.tcp.ecn=ect1"]), 11);
 }
 
 #[test]

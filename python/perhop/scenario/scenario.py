@@ -254,6 +254,10 @@ class Description(msgspec.Struct, frozen=True):
 _DESCRIPTION = msgspec.json.Decoder(Description)
 
 
+KEPT_SINCE = 10
+"""The first results version whose runs a later perhop keeps, where nothing since has changed what they give."""
+
+
 class Key(NamedTuple):
     """The identity of a run's results: runs with equal keys have equal results.
 
@@ -262,7 +266,7 @@ class Key(NamedTuple):
     treatment
         SHA-256, in hexadecimal, of the resolved scenario without seed and replication.
     results_version
-        Of the perhop that would run it.
+        The one since which the scenario gives what it gives, `KEPT_SINCE` at least.
     """
 
     treatment: str
@@ -441,7 +445,7 @@ class Scenario:
     def key(self) -> Key:
         """Return the identity of the results: equal whatever names, comments and order the file has."""
         treatment = hashlib.sha256(self.core.treatment().encode()).hexdigest()
-        return Key(treatment, self.seed, self.replication, _core.RESULTS_VERSION)
+        return Key(treatment, self.seed, self.replication, max(self.core.results_since, KEPT_SINCE))
 
     def work(self) -> float:
         """Estimate how much work a run is, in packets that cross links; of a live run, in time."""
