@@ -255,7 +255,7 @@ _DESCRIPTION = msgspec.json.Decoder(Description)
 
 
 KEPT_SINCE = 10
-"""The first results version whose runs a later perhop keeps, where nothing since has changed what they give."""
+"""The first results version whose runs a later perhop keeps, where nothing has changed what they give."""
 
 
 class Key(NamedTuple):
