@@ -157,6 +157,7 @@ _WRITTEN: dict[str, Callable[[Any], str]] = {
     "rate": bits,
     "count": str,
     "number": lambda value: f"{value:g}",
+    "gain": lambda value: f"{value:.10g}",
     "sixteenths": lambda value: f"{16 * value:.0f}",
     "percent": lambda value: f"{100 * value:.0f}%",
 }
