@@ -52,8 +52,8 @@ ACKS = "ip protocol 6 0xff match u8 0x05 0x0f at 0 match u16 0x0000 0xffc0 at 2 
 """As in the Linux Advanced Routing HOWTO, section 15.8."""
 
 HTB = """\
-DEV=${1:-eth0}
-UP="10mbit"  # the line
+DEV=${1:-eth0}; UP="10mbit"  # the line
+
 TC=/sbin/tc
 $TC qdisc del dev $DEV root 2>/dev/null || true
 $TC qdisc add dev $DEV root handle 1: htb default 20; tc class add dev $DEV parent 1: classid 1:1 htb rate $UP

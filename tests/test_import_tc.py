@@ -222,6 +222,16 @@ def test_shapers(text: str, expected: dict[str, str]) -> None:
     assert refused(twice)[0].endswith("a port of perhop has one shaper")
 
 
+def test_a_class_alone_that_packets_may_go_past() -> None:
+    alone = ROOT + "htb\ntc class add dev eth0 parent 1: classid 1:1 htb rate 1mbit\n"
+    past = U32.format("ip", 1, "ip dsfield 0xb8 0xfc", 2)
+    assert [one.rpartition(": ")[2] for one in left_out(alone + past)] == [
+        "nothing leads to its class in Linux; here all packets pass it",
+        "all packets pass the one class here",
+    ]
+    assert left_out(alone + past.replace("flowid 1:2", "flowid 1:1")) == []
+
+
 def test_a_hierarchy_is_refused_and_one_level_without_a_parent_is_not() -> None:
     deeper = HTB + "tc class add dev eth0 parent 1:30 classid 1:31 htb rate 500kbit\n"
     assert "perhop's htb has one level" in refused(deeper)[0]
@@ -271,11 +281,11 @@ def test_several_devices() -> None:
         (ROOT + "hfsc default 1", "perhop has nothing like hfsc"),
         (ROOT + "htb default 1", "it has no classes"),
         (ROOT + "codel target 5", "valid"),
-        (ROOT + "codel target 5x", "`5x` is no time of tc"),
+        (ROOT + "codel target 5x", "`5x` is not taken as a time"),
         (ROOT + "codel limit", "`limit` has no value, or is no word of codel"),
-        (ROOT + "pfifo limit -3", "`-3` is no number of tc"),
-        (ROOT + "tbf rate 0 burst 1k latency 1ms", "`0` is no rate of tc"),
-        (ROOT + "tbf rate 50% burst 1k latency 1ms", "`50%` is no rate of tc"),
+        (ROOT + "pfifo limit -3", "`-3` is not taken as a number"),
+        (ROOT + "tbf rate 0 burst 1k latency 1ms", "`0` is not taken as a rate"),
+        (ROOT + "tbf rate 50% burst 1k latency 1ms", "`50%` is not taken as a rate"),
         (ROOT + "prio bands 2", "it has from 1 to 16 bands, and more than its priomap names"),
         (ROOT + "red limit 60k", "red without limit or avpkt"),
         (shown_as_json("red", {"limit": 60000, "min": 5000, "max": 15000}), "tc -j -d qdisc show"),

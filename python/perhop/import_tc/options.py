@@ -10,7 +10,7 @@ from perhop.import_tc.quantities import size
 
 _KINDS = "pfifo bfifo pfifo_fast codel fq_codel pie fq_pie red sfq cake dualpi2 prio tbf htb drr"
 _ALONE = """
-harddrop nodrop adaptive headdrop offload multiqueue unlimited autorate-ingress nat nonat wash nowash ingress
+harddrop nodrop adaptive headdrop offload unlimited autorate-ingress nat nonat wash nowash ingress
 egress split-gso no-split-gso ptm atm noatm raw via-ethernet precedence split_gso no_split_gso l4s_ect any_ect
 overflow drop_on_overload drop_enqueue drop_dequeue
 """

@@ -91,8 +91,11 @@ class Port:
         """Name the parts that no packet comes to."""
         for part in self.parts:
             if part not in self._used:
-                comes_in = INGRESS[0] in (part.parent[0], part.handle[0])
-                why = "what comes in has no queue here" if comes_in else "nothing that is taken leads to it"
+                why = (
+                    "it stands at nothing that is taken" if part.what == "filter" else "no packet comes to it"
+                )
+                if INGRESS[0] in (part.parent[0], part.handle[0]):
+                    why = "what comes in has no queue here"
                 self.left_out.add(*part.remark(why))
 
     def _at(self, part: Part) -> None:
@@ -144,7 +147,15 @@ class Port:
         self.sources += dict.fromkeys((part, source))
         self._leave(source, "rate", "limit", "burst", "lat", *sizes, "mpu_rate", *_OF_HTB, "prio")
         if source is not part:
-            self._assign(part, [Class(source.handle, {}, [source])], self._default(part))
+            goals = [self._default(part)((0, False))]
+            for one, goal in self._filters(part):
+                goals += [goal] if goal else []
+                if goal != source.handle:
+                    self.left_out.add(*one.remark("all packets pass the one class here"))
+            if source.handle not in goals:
+                self.left_out.add(
+                    *part.remark("nothing leads to its class in Linux; here all packets pass it")
+                )
         inner = self._below(part.handle, (part.handle[0], 1), source.handle)
         if inner:
             self.take(inner[0])
@@ -184,9 +195,9 @@ class Port:
         if promised > whole:
             raise Refused(f"its classes have {written_rate(promised)}, and more is not promised in perhop")
         self.rate_bit_s = self.rate_bit_s or whole
-        r2q, limit = (
-            count(part.options.get(word, usual)) for word, usual in (("r2q", 10), ("direct_qlen", 1000))
-        )
+        r2q = count(part.options.get("r2q", 10))
+        # by default it is the device's txqueuelen, too
+        limit = count(part.options.get("direct_qlen", 1000)) if part.is_shown else 1000
         classes = [self._class(one, self._htb_class(one, r2q, bool(inner)), limit) for one in leaves]
         own: Table = {word: more[word] for word in ("rate", "burst") if word in more}
         self._schedule(part, "htb", classes, self._default(part), own, inner)
@@ -229,7 +240,7 @@ class Port:
         own = {one.ident: one for one in classes}
         for one, goal in self._filters(part):
             try:
-                kinds = sorted(taken(one))
+                kinds = taken(one)
             except Refused as error:
                 self.left_out.add(*one.remark(f"a port knows marks and ACKs without data: {error}"))
                 continue
@@ -241,7 +252,8 @@ class Port:
         whole = {kind: given.get(kind, default(kind)) for kind in ALL}
         spare = [mark for mark in _SPARE if (mark, False) not in given]
         for goal in [one for one in own if one not in whole.values()]:
-            source, why = (own[goal].sources or [part])[0], f"no filter that is taken leads to {_named(goal)}"
+            source = (own[goal].sources or [part])[0]
+            why = f"no filter that is taken leads to {goal[0]:x}:{goal[1]:x}"
             if spare:
                 mark = spare.pop(0)
                 whole |= {(mark, False): goal} | {(mark, True): given.get((mark, True), goal)}
@@ -270,7 +282,3 @@ class Port:
                 pref = one.options.get("pref", min((at for at, _, _ in found), default=49153) - 1)
                 found.append((count(pref), one, goal))
         return [(one, goal) for _, one, goal in sorted(found, key=lambda each: each[0])]
-
-
-def _named(ident_: Id) -> str:
-    return f"{ident_[0]:x}:{ident_[1]:x}"

@@ -54,7 +54,7 @@ def real(value: object) -> float:
     except (TypeError, ValueError, OverflowError):
         found = -1.0
     if not 0 <= found <= _MOST or isinstance(value, bool):
-        raise Refused(f"`{value}` is no number of tc")
+        raise Refused(f"`{value}` is not taken as a number")
     return found
 
 
@@ -63,11 +63,11 @@ def _number(value: object, units: Mapping[str, float], shown: float, what: str, 
     if isinstance(value, str):
         split = re.fullmatch(r"([\d.]+(?:e[+-]?\d+)?)([a-z]*)", value.lower(), re.ASCII)
         if split is None or split[2] not in units:
-            raise Refused(f"`{value}` is no {what} of tc")
+            raise Refused(f"`{value}` is not taken as a {what}")
         number, unit = split[1], units[split[2]]
     found = real(number) * unit
     if not least <= found <= _MOST:
-        raise Refused(f"`{value}` is no {what} of tc")
+        raise Refused(f"`{value}` is not taken as a {what}")
     return round(found)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,7 +70,7 @@ class Reader:
     """
 
     def __init__(self, text: str) -> None:
-        self.parts: list[Part] = []
+        self._parts: dict[object, Part] = {}
         self.refused, self.left_out = Remarks(), Remarks()
         self._variables: dict[str, str] = {}
         self._line = 1
@@ -99,14 +100,19 @@ class Reader:
             self._line += text.count("\n", at, end)
             at = end
 
+    @property
+    def parts(self) -> list[Part]:
+        """What is there in the end."""
+        return list(self._parts.values())
+
     def _text(self, line: str, is_shown: bool) -> None:
         try:
             if is_shown:
                 what, kind, handle, *rest = line.split()
                 self._part(what, kind, {"handle": handle}, rest, line, is_shown=True)
                 return
-            for command in _BETWEEN.split(_VARIABLE.sub(self._value, re.sub(r"(?:^|\s)#.*", "", line))):
-                self._command(shlex.split(command), line)
+            for command in _BETWEEN.split(re.sub(r"(?:^|\s)#.*", "", line)):
+                self._command(shlex.split(_VARIABLE.sub(self._value, command)), line)
         except (Refused, ValueError) as error:
             self.refused.add(self._line, line, str(error))
 
@@ -134,9 +140,9 @@ class Reader:
             case [what, "add" | "replace", *rest] if what in _OBJECTS:
                 self._part(what, "", {}, rest, line, is_shown=False)
             case ["qdisc", "del" | "delete", "dev", device, "root", *_]:
-                self.parts = [one for one in self.parts if one.device != device]
+                self._parts = {key: one for key, one in self._parts.items() if one.device != device}
                 self.left_out.add(self._line, line, "it takes back what was there")
-            case [what, "del" | "delete" | "change" | "link", *_] if what in _OBJECTS and self.parts:
+            case [what, "del" | "delete" | "change" | "link", *_] if what in _OBJECTS and self._parts:
                 raise Refused("only `add`, `replace` and `tc qdisc del dev DEV root` are taken")
             case _:
                 self.left_out.add(self._line, line, "no command of tc that sets up queues")
@@ -187,14 +193,11 @@ class Reader:
             return  # a band, or a flow of which there are statistics
         handle = ident("0:" if what == "filter" else head.get("handle", "0:"))
         device, parent = head.get("dev", ""), ident(head.get("parent", "0:"))
-        if what != "filter":
-            place = (what, device, parent if what == "qdisc" else handle)
-            self.parts = [
-                one
-                for one in self.parts
-                if place != (one.what, one.device, one.parent if what == "qdisc" else one.handle)
-            ]
-        self.parts.append(Part(what, kind, device, handle, parent, taken, self._line, shown(text), is_shown))
+        # a later qdisc or class takes the place of one that is there
+        place = object() if what == "filter" else (what, device, parent if what == "qdisc" else handle)
+        self._parts[place] = Part(
+            what, kind, device, handle, parent, taken, self._line, shown(text), is_shown
+        )
 
 
 def ident(text: str) -> Id:
@@ -211,7 +214,7 @@ def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return dict(pairs) | ({"match": matches} if matches else {})
 
 
-def _words(taken: dict[str, Any]) -> Any:
+def _words(taken: dict[str, Any]) -> Iterator[str]:
     """Go through the words of a command for a filter that `tc -j` shows."""
     for key, value in taken.items():
         if key == "match" and isinstance(value, list):
@@ -220,12 +223,8 @@ def _words(taken: dict[str, Any]) -> Any:
                 at = f"{given.get('offmask')}{given.get('off')}"
                 yield from ("match", "u32", f"0x{given.get('value')}", str(given.get("mask")), "at", at)
         elif key == "keys" and isinstance(value, dict):
-            mask = f"/{value['ip_tos_mask']}" if "ip_tos_mask" in value else ""
-            named = {name: one for name, one in value.items() if name not in ("ip_tos_mask", "eth_type")}
-            yield from (
-                f"{word}{mask if name == 'ip_tos' else ''}"
-                for name, one in named.items()
-                for word in (name, str(one))
-            )
+            for name, one in value.items():
+                mask = f"/{value.get('ip_tos_mask', 'ff')}" if name == "ip_tos" else ""
+                yield from (name, f"{one}{mask}") if name not in ("ip_tos_mask", "eth_type") else ()
         elif key not in _BESIDE_FILTERS:
             yield from (key, str(value)) if key in ("flowid", "classid") else (key,)
