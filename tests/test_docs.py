@@ -40,6 +40,7 @@ PAGES = (
     "README.md",
     "docs/guide.md",
     "docs/import-ns2.md",
+    "docs/import-tc.md",
     "docs/python.md",
     "docs/campaigns.md",
     "docs/claims.md",

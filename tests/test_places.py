@@ -25,13 +25,13 @@ ELEMENTS = {
 
 
 def code() -> dict[str, str]:
-    """Return the product's code by path, without comments, tests, and what reads the words of ns-2."""
+    """Return the product's code by path, without comments, tests, and what reads words of ns-2 or tc."""
     files = [*TOP.glob("crates/*/src/**/*.rs"), *TOP.glob("python/perhop/**/*.py")]
     places = {str(file.relative_to(TOP)): file for file in files}
     kept = {
         name: file
         for name, file in places.items()
-        if not re.search("testkit|papers/|import_ns2/|/tests?[/.]", name)
+        if not re.search("testkit|papers/|import_(ns2|tc)/|/tests?[/.]", name)
     }
     return {name: re.sub(r"(//|#).*", "", file.read_text(encoding="utf-8")) for name, file in kept.items()}
 

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from perhop.cli import options
-from perhop.cli.exit import CommandError, ExitCode
+from perhop.cli.exit import CommandError, ExitCode, UsageError
+from perhop.units import quantity
 
 if TYPE_CHECKING:
     from perhop.import_ns2 import Imported
+
+Out = Annotated[
+    Path | None, typer.Option("-o", "--out", help="Write the scenario to this file; without it, to stdout.")
+]
 
 MOST_TOLD = 100
 """Most lines that are printed; the rest is counted."""
@@ -31,27 +38,86 @@ def _group() -> None:
 @group.command("ns2")
 def ns2(
     script: Annotated[Path, typer.Argument(metavar="SCRIPT", help="Script of ns-2 (OTcl).")],
-    out: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", help="Write the scenario to this file; without it, to stdout."),
-    ] = None,
+    out: Out = None,
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> int:
     """Write a scenario from a literal ns-2 script. Nothing is executed; what is not taken is named."""
-    from perhop.cli.output import print_json
     from perhop.import_ns2 import imported
-    from perhop.run.folder import never, write_file
+    from perhop.run.folder import never
 
     may_replace = options.target(out, force) if out is not None else never
-    found = imported(_read(script), script.name)
-    wrong = _mistakes(found, script) if found.text else ""
+    return _finish(imported(_read(script), script.name), script, "ns2", out, may_replace, as_json)
+
+
+@group.command("tc")
+def tc(
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="What tc shows of a device, or a script of its commands; - for standard input.",
+        ),
+    ],
+    out: Out = None,
+    device: Annotated[
+        str | None, typer.Option("--device", metavar="DEV", help="Of several devices this one.")
+    ] = None,
+    rate: Annotated[
+        str | None,
+        typer.Option(
+            "--rate", metavar="RATE", help="Of the link behind it; twice what it is held to, or 100Mbit/s."
+        ),
+    ] = None,
+    round_trip: Annotated[
+        str, typer.Option("--round-trip", metavar="TIME", help="There and back, nothing waiting.")
+    ] = "30ms",
+    force: options.Force = False,
+    as_json: options.Json = False,
+) -> int:
+    """Write a scenario of a Linux device's queues. Nothing is executed; what is not taken is named."""
+    from perhop.import_tc import imported
+    from perhop.run.folder import never
+
+    may_replace = options.target(out, force) if out is not None else never
+    bit_s = _base("--rate", rate, "bit/s", "20Mbit/s") if rate else 0
+    trip_ns = _base("--round-trip", round_trip, "s", "30ms", 1e9)
+    found = imported(_read(file), file.name, device, bit_s, trip_ns)
+    return _finish(found, file, "tc", out, may_replace, as_json)
+
+
+def _base(option: str, text: str, unit: str, such_as: str, scale: float = 1.0) -> int:
+    """Return the value of an option in base units."""
+    try:
+        value, found = quantity(text)
+    except ValueError:
+        value, found = 0.0, ""
+    if found != unit or not 0 < value * scale < 1e18:
+        raise UsageError(
+            f"{option} {text}: not a {option[2:].replace('-', ' ')}", f"such as {option} {such_as}"
+        )
+    return round(value * scale)
+
+
+def _finish(
+    found: Imported,
+    file: Path,
+    kind: str,
+    out: Path | None,
+    may_replace: Callable[[Path], bool],
+    as_json: bool,
+) -> int:
+    """Write or print what was imported, and every remark; return the exit status."""
+    from perhop.cli.output import print_json
+    from perhop.run.folder import write_file
+
+    wrong = _mistakes(found, file) if found.text else ""
     if found.text and not wrong and out is not None:
         write_file(out, found.text, may_replace)
     if as_json:
         print_json(
             {
-                "script": str(script),
+                "script": str(file),
                 "scenario": str(out) if out is not None and found.text and not wrong else None,
                 "text": found.text if out is None else None,
                 "refused": [remark._asdict() for remark in found.refused],
@@ -59,17 +125,20 @@ def ns2(
             }
         )
     else:
-        _tell(found, script, out, bool(wrong))
+        _tell(found, file, kind, out, bool(wrong))
     if wrong:
         raise CommandError(
-            ExitCode.INVALID, f"{script}: the scenario that it makes is not valid, nothing written\n{wrong}"
+            ExitCode.INVALID, f"{file}: the scenario that it makes is not valid, nothing written\n{wrong}"
         )
     return ExitCode.INVALID if found.refused else ExitCode.DONE
 
 
 def _read(script: Path) -> str:
-    with script.open("rb") as file:
-        data = file.read(MOST_BYTES + 1)
+    if str(script) == "-":
+        data = sys.stdin.buffer.read(MOST_BYTES + 1)
+    else:
+        with script.open("rb") as file:
+            data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise CommandError(ExitCode.INVALID, f"{script}: more than {MOST_BYTES // 2**20} MiB")
     # OTcl is in the encoding of its time; what is no UTF-8 can only be in comments and texts
@@ -84,19 +153,19 @@ def _mistakes(found: Imported, script: Path) -> str:
     return "\n".join(mistake["rendered"].rstrip() for mistake in mistakes)
 
 
-def _tell(found: Imported, script: Path, out: Path | None, wrong: bool) -> None:
+def _tell(found: Imported, script: Path, kind: str, out: Path | None, wrong: bool) -> None:
     from perhop.cli.output import note
     from perhop.units import counted
 
-    for kind, remarks in (("left out", found.left_out), ("refused", found.refused)):
+    for what, remarks in (("left out", found.left_out), ("refused", found.refused)):
         for remark in remarks[:MOST_TOLD]:
-            note(f"{kind}: {remark}")
+            note(f"{what}: {remark}")
         if len(remarks) > MOST_TOLD:
-            note(f"{kind}: {len(remarks) - MOST_TOLD} more")
+            note(f"{what}: {len(remarks) - MOST_TOLD} more")
     if found.refused:
         note(
             f"{script}: {counted(len(found.refused), 'line')} refused, nothing written; "
-            "docs/import-ns2.md says what is taken"
+            f"docs/import-{kind}.md says what is taken"
         )
     elif not wrong and out is not None:
         print(out)

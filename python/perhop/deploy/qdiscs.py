@@ -5,9 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
 
 from perhop.deploy.ports import PACKET, Table, octets
+from perhop.deploy.words import SETTINGS
 from perhop.units import quantity
 
 DEFAULTS: dict[str, Table] = {
@@ -29,8 +32,10 @@ def qdisc(queue: Table, rate_bit_s: float) -> tuple[str, list[str]]:
     make = _MAKERS.get(queue["kind"])
     if make is None:
         return "fq_codel", [f"queue {queue['kind']}: no qdisc; fq_codel by its defaults comes nearest"]
-    rest = {key: value for key, value in queue.items() if value != "off"}
-    kind = rest.pop("kind")
+    kind = queue["kind"]
+    rest = {key: one for key, one in queue.items() if key != "kind" and (one != "off" or kind == "cake")}
+    if rest.get("conventions", {}).get("like") == "linux" and rest["conventions"].keys() <= {"like", "mtu"}:
+        del rest["conventions"]
     cannot: list[str] = []
     made = make(rest, rate_bit_s, cannot)
     left = [key for key, value in rest.items() if value != DEFAULTS.get(kind, {}).get(key)]
@@ -52,20 +57,24 @@ def _fifo(queue: Table, rate: float, cannot: list[str]) -> str:
     return f"{'pfifo' if unit == 'p' else 'bfifo'} limit {amount:.0f}"
 
 
-def _codel(queue: Table, rate: float, cannot: list[str]) -> str:
+def _own(kind: str, queue: Table, rate: float, cannot: list[str]) -> str:
+    """Say a queue whose qdisc is called as it is."""
     del rate
-    times = _times(queue, target="target", interval="interval")
-    return f"codel {_packets(queue, cannot)} {times}{_marks(queue)}"
+    return " ".join([kind, *_said(kind, queue, cannot)])
 
 
-def _pie(queue: Table, rate: float, cannot: list[str]) -> str:
-    del rate
-    made = f"pie {_packets(queue, cannot)} {_times(queue, target='target', tupdate='t_update')}"
-    # tc counts in sixteenths
-    for key in ("alpha", "beta"):
-        if queue[key] != DEFAULTS["pie"][key]:
-            made += f" {key} {16 * queue.pop(key):.0f}"
-    return made + (" bytemode" if queue.pop("byte_mode", False) else "") + _marks(queue)
+def _said(kind: str, queue: Table, cannot: list[str]) -> Iterator[str]:
+    """Go through the words for the settings of a queue that are not as by default."""
+    for setting in SETTINGS[kind]:
+        key, unit = setting.key, setting.unit
+        if key not in queue or queue[key] == DEFAULTS.get(kind, {}).get(key):
+            continue
+        value = queue.pop(key)
+        if isinstance(unit, dict):
+            yield unit[value]
+        else:
+            written = _packets(value, cannot) if unit == "packets" else _WRITTEN[unit](value)
+            yield f"{setting.word.split()[0]} {written}"
 
 
 def _red(queue: Table, rate: float, cannot: list[str]) -> str:
@@ -92,61 +101,34 @@ def _fq(queue: Table, rate: float, cannot: list[str]) -> str:
     else:
         cannot.append(f"queue fq with {kind}: fq_codel comes nearest")
         kind = "codel"
-    flows = f"flows {queue.pop('queues')} quantum {octets(queue.pop('quantum'))}"
-    batch = f" drop_batch {queue.pop('drop_batch')}" if kind == "codel" else ""
     if kind == "pie":
         queue.pop("drop_batch")
-    return " ".join([f"fq_{kind} {_packets(queue, cannot)} {flows}{batch}", *settings])
+    return " ".join([f"fq_{kind}", *_said("fq", queue, cannot), *settings])
 
 
 def _cake(queue: Table, rate: float, cannot: list[str]) -> str:
     del rate
-    shaped = f"bandwidth {bits(queue.pop('rate'))}" if "rate" in queue else "unlimited"
-    filters = {"conservative": "ack-filter", "aggressive": "ack-filter-aggressive"}
-    acks = filters.get(queue.pop("ack_filter", "off"), "no-ack-filter")
-    size = f"overhead {octets(queue.pop('overhead'))} mpu {octets(queue.pop('mpu'))}"
     if queue["limit"] != DEFAULTS["cake"]["limit"]:
         cannot.append("limit: cake counts memory; it is left as by default")
         del queue["limit"]
-    tins, isolation, rtt = (queue.pop(key) for key in ("tins", "isolation", "rtt"))
-    return f"cake {shaped} {tins} {isolation} rtt {time(rtt)} {acks} {size}"
-
-
-def _dualpi2(queue: Table, rate: float, cannot: list[str]) -> str:
-    del rate
-    made = f"dualpi2 {_packets(queue, cannot)} target {time(queue.pop('target'))}"
-    made += f" coupling_factor {queue.pop('coupling'):g}"
-    for key, called in (("t_update", "tupdate"), ("l4s_threshold", "step_thresh")):
-        made += f" {called} {time(queue.pop(key))}" if key in queue else ""
-    share = queue.pop("classic_share", None)
-    return made + (f" classic_protection {100 * share:.0f}%" if share is not None else "")
+    unlimited = "" if "rate" in queue else " unlimited"
+    return " ".join([f"cake{unlimited}", *_said("cake", queue, cannot)])
 
 
 _MAKERS: dict[str, Maker] = {
     "fifo": _fifo,
-    "codel": _codel,
-    "pie": _pie,
     "red": _red,
     "fq": _fq,
     "cake": _cake,
-    "dualpi2": _dualpi2,
+    **{kind: partial(_own, kind) for kind in ("codel", "pie", "dualpi2")},
 }
 
 
-def _packets(queue: Table, cannot: list[str]) -> str:
-    amount, unit = quantity(queue.pop("limit"))
+def _packets(limit: str, cannot: list[str]) -> str:
+    amount, unit = quantity(limit)
     if unit == "B":
         cannot.append(f"limit: {amount:.0f} bytes are counted in packets of {PACKET}")
-    return f"limit {max(1, round(amount / (1 if unit == 'p' else PACKET)))}"
-
-
-def _times(queue: Table, **names: str) -> str:
-    return " ".join(f"{called} {time(queue.pop(key))}" for called, key in names.items())
-
-
-def _marks(queue: Table) -> str:
-    made = f" ce_threshold {time(queue.pop('ce_threshold'))}" if "ce_threshold" in queue else ""
-    return made + (" ecn" if queue.pop("ecn", False) else " noecn")
+    return str(max(1, round(amount / (1 if unit == "p" else PACKET))))
 
 
 def bits(rate: str) -> str:
@@ -157,3 +139,16 @@ def bits(rate: str) -> str:
 def time(text: str) -> str:
     """Return a time as tc has it."""
     return f"{quantity(text)[0] * 1e6:.0f}us"
+
+
+_WRITTEN: dict[str, Callable[[Any], str]] = {
+    "time": time,
+    "bytes": lambda size: str(octets(size)),
+    "rate": bits,
+    "count": str,
+    "number": lambda value: f"{value:g}",
+    "gain": lambda value: f"{value:.10g}",
+    "sixteenths": lambda value: f"{16 * value:.0f}",
+    "percent": lambda value: f"{100 * value:.0f}%",
+}
+"""A value as tc has it, by its unit."""
