@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -140,6 +140,7 @@ def _asked(
     from perhop.experiment.rules import Select
     from perhop.experiment.vocabulary import words_of_design
     from perhop.recommend import goals
+    from perhop.recommend.candidates import fitting
 
     what.check()
     if what.goal is not None:
@@ -147,9 +148,9 @@ def _asked(
     factor, left_out = _candidates(scenario, what.goal)
     chosen = what.goals(scenario)
     warn(scenario.warnings())
-    for reason in left_out:
-        note(f"not tried: {reason}")
-    design = Design.full([factor, *_tried(beside, scenario), *factors(vary)], replications=most)
+    crossed = Design.full([factor, *_tried(beside, scenario), *factors(vary)], replications=most)
+    design, in_use, unfit = fitting(crossed, scenario)
+    note(*(f"not tried: {reason}" for reason in (*left_out, *unfit)))
     responses = goals.responses(chosen, what.measure, scenario)
     known = words_of_design(scenario, design)
     for response in responses:
@@ -159,9 +160,9 @@ def _asked(
     mistakes, warnings = design.check(scenario)
     if mistakes:
         raise DesignError(mistakes)
-    own = {message(one) for one in scenario.warnings()}
-    note(*(f"warning: {one}" for one in warnings if one.rule not in own))
-    select = Select(chosen, what.measure is None, worth, level, _in_use(scenario, design.treatments), most)
+    told = [message(one) for one in scenario.warnings()]
+    note(*(f"warning: {one}" for one in warnings if not any(text in one.rule for text in told)))
+    select = Select(chosen, what.measure is None, worth, level, in_use, most)
     name = "-".join([stem, "recommend", *([what.goal] if what.goal else [])])
     return Campaign(name, scenario, design, responses, select=select)
 
@@ -218,13 +219,6 @@ def _worth(delta: str, level: float) -> float:
     if not 0.0 < worth < math.inf:
         raise UsageError(f"--delta {delta}: not a percentage above zero", "write --delta 2%, say")
     return worth
-
-
-def _in_use(scenario: Scenario, treatments: Any) -> int | None:
-    """Return the number of the treatment that is the scenario as it is."""
-    now = scenario.key().treatment
-    same = (k for k, one in enumerate(treatments) if scenario.override(*one.overrides).key().treatment == now)
-    return next(same, None)
 
 
 def _tell(made: campaign.Made, as_json: bool) -> int:
