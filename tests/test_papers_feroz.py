@@ -18,7 +18,7 @@ import pytest
 from conftest import made, undraw
 from perhop import Scenario
 from perhop.experiment.definition import Campaign
-from perhop.judge.verdict import MIN_REPLICATIONS
+from perhop.experiment.rules import MIN_REPLICATIONS
 from perhop.papers.behind import runs_behind
 from perhop.papers.campaigns import changed, short
 from perhop.papers.folder import load, own_folder

@@ -16,11 +16,12 @@ import pytest
 from conftest import Cli
 from perhop import Scenario
 from perhop.cli.exit import ExitCode
+from perhop.experiment.rules import MIN_REPLICATIONS
 from perhop.experiment.store import Store
 from perhop.judge.campaign import JudgedClaim, judge_all
 from perhop.judge.cells import Cells
 from perhop.judge.measured import Floats, Measurements
-from perhop.judge.verdict import MIN_REPLICATIONS, Verdict
+from perhop.judge.verdict import Verdict
 from perhop.papers.behind import runs_behind
 from perhop.papers.folder import load, own_folder
 from perhop.papers.folder_page import page_of

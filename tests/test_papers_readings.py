@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from perhop.judge.verdict import MIN_REPLICATIONS
+from perhop.experiment.rules import MIN_REPLICATIONS
 from perhop.papers import readings
 from perhop.papers.campaigns import under
 from perhop.papers.folder import own_study

@@ -68,6 +68,7 @@ class = "voice"
 quantity = "loss"
 bound = "1%"
 """
+LOOSER = '[{ class = "voice", quantity = "delay_p99", bound = "50ms" }]'
 NAMES = ["voice delay_p99", "bulk goodput", "voice loss"]
 FQ = 'port.r-b.class.all.queue={ kind = "fifo", limit = "50p" },{ kind = "fq" }'
 
@@ -129,6 +130,29 @@ def test_one_run_says_what_it_has_of_each(cli: Cli, line: Path) -> None:
     assert cli("report", "run").code == 0
     page = Path("run/report.html").read_text()
     assert page.index("Promises in this run") < page.index("What was run</h2>")
+
+
+def test_runs_side_by_side_say_what_each_has(cli: Cli, line: Path) -> None:
+    short = ("-s", "run.duration=3s")
+    assert cli("run", line, "-o", "one", *short).code == 0
+    more = ("-s", 'port.r-b.class.all.queue={ kind = "fq" }', "-s", f"sla={LOOSER}")
+    assert cli("run", line, "-o", "two", *short, *more).code == 0
+    done = cli("compare", "one", "two", "-o", "both.html")
+    title = "Promises in these runs; ten replications judge them (perhop sweep)"
+    at = done.out.splitlines().index(title)
+    rows = [re.split(r" {2,}", line.strip()) for line in done.out.splitlines()[at + 3 : at + 7]]
+    # of the bound that both have a row each, and of others what one has
+    assert [row[:3] for row in rows[:1]] == [["voice: 99 % delay", "at most 50ms", "one"]]
+    assert (rows[0][-1], rows[1][0], rows[1][-1]) == ("no", "two", "yes")
+    assert [row[:3] for row in rows[2:]] == [
+        ["bulk: goodput", "at least 1.5Mbit/s", "one"],
+        ["voice: loss", "at most 1%", "one"],
+    ]
+    assert not done.out.splitlines()[at + 7]
+    assert title in Path("both.html").read_text()
+    voice = {row["class"]: row for row in cli("compare", "one", "two", "--json").json()}["voice"]
+    assert [one["quantity"] for one in voice["one"]["promises"]] == ["delay_p99", "loss"]
+    assert [(one["quantity"], one["within"]) for one in voice["two"]["promises"]] == [("delay_p99", True)]
 
 
 def judged(document: dict[str, Any]) -> dict[str, list[str]]:

@@ -25,7 +25,8 @@ from perhop.recommend.answer import Answer
 from perhop.recommend.candidates import BEST_EFFORT, COPY, FACTOR
 from perhop.report.campaign import render
 from perhop.run.run import Progress
-from perhop.say.recommendation import described, short
+from perhop.say.candidates import short
+from perhop.say.recommendation import described
 
 ACCESS = Path(perhop.__file__).parent / "starters" / "access" / "access.toml"
 WEB, UPLOAD = Goal("transfer_mean", ("web",), -1.0), Goal("goodput", ("upload",), 1.0)

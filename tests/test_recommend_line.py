@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import tomllib
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,16 @@ import pytest
 
 from conftest import Cli
 from perhop import Scenario
+from perhop.experiment import campaign as campaigns
+from perhop.experiment.design import Design
+from perhop.experiment.factors import Factor, Level
+from perhop.experiment.work import Finished
 from perhop.recommend import goals
+from perhop.recommend.candidates import fitting
 from perhop.recommend.line import MARKS, is_of_probes, line, probed, slow_links
 from perhop.units import quantity
 from test_applications import HOUSEHOLD
+from test_promises import LINE
 from test_recommend import ACCESS
 
 HOME = (
@@ -44,10 +52,34 @@ def test_slow_links_are_those_that_bound_a_flow_or_its_acks_and_hold_what_their_
 @pytest.mark.parametrize("file", [ACCESS, HOUSEHOLD])
 def test_each_candidate_is_a_scenario_of_its_own(file: Path) -> None:
     scenario = Scenario.load(file)
-    factor, _ = line(scenario)
-    keys = {scenario.override(*level.set).key().treatment for level in factor.levels}
-    assert len(keys) == len(factor.levels)
-    assert factor.levels[0].set == ()
+    design, in_use, _ = fitting(Design.full([line(scenario)[0]]), scenario)
+    keys = {scenario.override(*one.overrides).key().treatment for one in design.treatments}
+    assert len(keys) == len(design.treatments) == len(design.factors[0].levels) > 10
+    assert in_use == 0
+    assert design.treatments[0].overrides == ()
+
+
+def test_what_is_crossed_is_left_out_where_it_is_no_scenario_or_that_of_another() -> None:
+    scenario = Scenario.load(ACCESS)
+    path = "port.gateway-isp.class.af1.queue.limit"
+    kinds = ("as it is", "buffers of 100 ms", "fq for all")
+    factor = line(scenario)[0]
+    some = replace(factor, levels=tuple(one for one in factor.levels if one.name in kinds))
+    same = Factor("af1", (Level("64kB", (f"{path}=64kB",)), Level("64000B", (f"{path}=64000B",))))
+    design, in_use, left_out = fitting(Design.full([some, same]), scenario)
+    first, second = "line=as it is af1=64kB", "line=buffers of 100 ms af1=64kB"
+    assert [one.name for one in design.treatments] == [first, second]
+    assert [[level.name for level in one.levels] for one in design.factors] == [[*kinds[:2]], ["64kB"]]
+    assert in_use == 0
+    assert left_out == [
+        f"line=as it is af1=64000B: the same scenario as {first}",
+        f"line=buffers of 100 ms af1=64000B: the same scenario as {second}",
+        *(f"line=fq for all af1={one}: {path}: the file has no class `af1`" for one in ("64kB", "64000B")),
+    ]
+    # what no candidate avoids is a mistake, which is refused
+    wrong = Factor("af1", (Level("64kB", (f"{path}=64kB",)), Level("64k", (f"{path}=64k",))))
+    design, *_ = fitting(Design.full([some, wrong]), scenario)
+    assert design.check(scenario).mistakes
 
 
 def test_a_buffer_is_a_part_of_each_limit_by_the_rate_of_its_own_direction() -> None:
@@ -223,3 +255,14 @@ def test_a_household_is_advised_and_told_what_its_line_holds(cli: Cli) -> None:
 def test_what_does_not_go_together_is_refused(cli: Cli, words: tuple[str, ...], why: str) -> None:
     done = cli("recommend", ACCESS, *words)
     assert (done.code, why in done.err) == (2, True), done.err
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_warning_of_the_scenario_is_told_once(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some candidates mark, so that the others have it as a warning of levels."""
+    monkeypatch.setattr(campaigns, "execute", lambda _: Finished())
+    monkeypatch.setattr("perhop.experiment.executors.open_executor", lambda *_: ThreadPoolExecutor(1))
+    Path("line.toml").write_text(LINE + "tcp = { ecn = true }\n")
+    done = cli("recommend", "line.toml", "--goal", "bulk", "--most", "2", "-o", "out")
+    assert "no value in any run" in done.err
+    assert done.err.count("it has ECN in vain") == 1

@@ -101,6 +101,21 @@ def test_a_baseline_that_is_preferred_is_no_more_often_wrong(baseline: int):
     assert wrong <= BOUND
 
 
+def test_the_best_of_the_proven_is_found_beside_a_better_one_that_is_out_later():
+    means = np.r_[3.0 * DELTA, MEANS["slippage"][:-1]]
+    noise, draw = NOISE["independent"], np.random.default_rng(8)
+    race, others = Race(SYSTEMS, DELTA, shape=(CASES,)), np.arange(SYSTEMS) > 0
+    taken = np.full(CASES, -1)
+    for number in range(MOST):
+        race.add(means + noise(draw, (CASES, SYSTEMS)), others & (number >= 10), ~others & (number >= 15))
+        choice = race.choice()
+        assert number >= 10 or (race.left.all() and not choice.decided.any())
+        taken = np.where((taken < 0) & choice.decided, choice.system, taken)
+    assert not (taken == 0).any()
+    assert (taken > 0).mean() > 0.9
+    assert (means[1] - means[taken[taken > 0]] > DELTA).mean() <= BOUND
+
+
 def test_students_interval_at_every_look_would_be_wrong_more_often(monkeypatch: pytest.MonkeyPatch):
     from scipy.special import stdtrit
 
@@ -145,6 +160,15 @@ def test_the_baseline_is_taken_when_nothing_is_better_by_delta():
         race.add(np.array([4.95, 5.0, 1.0]) + 0.3 * draw.standard_normal(3))
     choice = race.choice()
     assert race.left[0]
+    assert (int(choice.system), bool(choice.decided)) == (0, True)
+
+
+def test_the_baseline_is_not_dropped_for_one_that_is_better_by_less_than_delta():
+    draw = np.random.default_rng(5)
+    race = Race(2, 0.5, baseline=0)
+    for _ in range(12):
+        race.add(np.array([4.9, 5.0]) + draw.standard_normal())
+    choice = race.choice()
     assert (int(choice.system), bool(choice.decided)) == (0, True)
 
 

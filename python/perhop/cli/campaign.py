@@ -175,7 +175,7 @@ def load(
         if found is None:
             refuse_scenario(file)
             raise CampaignError(mistakes)
-        warn([*found.scenario.warnings(), *warnings])
+        warn(warnings)
         campaign, folder = found, out or _default(file)
     return with_stop(campaign, until_ci, most, each), folder
 

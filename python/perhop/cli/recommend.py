@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -30,7 +30,16 @@ def command(
         typer.Option(
             "--goal",
             metavar="NAME",
-            help="household, gaming or bulk: what counts; buffers, queues and ways for ACKs are tried.",
+            help="household, gaming or bulk: what counts; or promises: what the scenario promises is kept. "
+            "Buffers, queues and ways for ACKs are tried.",
+        ),
+    ] = None,
+    promises: Annotated[
+        Path | None,
+        typer.Option(
+            "--promises",
+            metavar="FILE",
+            help="With --goal promises: a file of [[sla]] tables in the place of the scenario's.",
         ),
     ] = None,
     beside: Annotated[
@@ -82,7 +91,7 @@ def command(
 ) -> int:
     """Try ways to treat ACKs or a line under common random numbers, and say which is best, and how sure."""
     loaded = options.load(scenario, overrides)
-    what = _What(goal, weigh, measure, less)
+    what = _What(goal, promises, weigh, measure, less)
     asked = _asked(scenario.stem, loaded, what, beside or [], vary or [], _worth(delta, level), level, most)
     folder = out or Path("out") / asked.name
     begin = (
@@ -97,16 +106,26 @@ class _What:
     """The measures that are to count, as asked for."""
 
     goal: str | None
+    promises: Path | None
     weigh: str | None
     measure: str | None
     less: bool
 
     def check(self) -> None:
         given = [name for name in ("goal", "weigh", "measure") if getattr(self, name) is not None]
+        if self.keeps:
+            given.remove("goal")
+        elif self.promises is not None:
+            raise UsageError(f"--promises {self.promises}: for which goal?", "give --goal promises with it")
         if len(given) > 1:
             raise UsageError(f"{' and '.join(f'--{name}' for name in given)}: give one of them")
         if self.less and self.measure is None:
             raise UsageError("--less: of what?", "give --measure EXPR with it")
+
+    @property
+    def keeps(self) -> bool:
+        """Whether promises are to be kept; the measures then are of what keeps them."""
+        return self.goal == "promises"
 
     def goals(self, scenario: Scenario) -> tuple[Goal, ...]:
         from perhop.experiment.rules import Goal
@@ -137,19 +156,22 @@ def _asked(
     from perhop.experiment.design import Design
     from perhop.experiment.design_check import message
     from perhop.experiment.fault import DesignError
+    from perhop.experiment.promises import promised_responses
     from perhop.experiment.rules import Select
     from perhop.experiment.vocabulary import words_of_design
     from perhop.recommend import goals
+    from perhop.recommend.candidates import fitting
 
     what.check()
     if what.goal is not None:
-        scenario = _probed(scenario, what.goal, beside)
+        scenario = _of_goal(scenario, what.goal, what.promises, beside, most)
     factor, left_out = _candidates(scenario, what.goal)
     chosen = what.goals(scenario)
     warn(scenario.warnings())
-    for reason in left_out:
-        note(f"not tried: {reason}")
-    design = Design.full([factor, *_tried(beside, scenario), *factors(vary)], replications=most)
+    crossed = Design.full([factor, *_tried(beside, scenario), *factors(vary)], replications=most)
+    design, in_use, unfit = fitting(crossed, scenario)
+    note(*(f"not tried: {reason}" for reason in (*left_out, *unfit)))
+    bounds = goals.bounds(scenario) if what.keeps else ()
     responses = goals.responses(chosen, what.measure, scenario)
     known = words_of_design(scenario, design)
     for response in responses:
@@ -159,23 +181,39 @@ def _asked(
     mistakes, warnings = design.check(scenario)
     if mistakes:
         raise DesignError(mistakes)
-    own = {message(one) for one in scenario.warnings()}
-    note(*(f"warning: {one}" for one in warnings if one.rule not in own))
-    select = Select(chosen, what.measure is None, worth, level, _in_use(scenario, design.treatments), most)
+    told = [message(one) for one in scenario.warnings()]
+    for one in warnings:
+        # of candidates alone there is nothing to mend
+        if one.at[:2] != ("factor", 0) and not any(text in one.rule for text in told):
+            note(f"warning: {one}")
+    if bounds:
+        responses += tuple(promised_responses(scenario))
+    select = Select(chosen, what.measure is None, worth, level, in_use, most, bounds)
     name = "-".join([stem, "recommend", *([what.goal] if what.goal else [])])
     return Campaign(name, scenario, design, responses, select=select)
 
 
-def _probed(scenario: Scenario, goal: str, beside: list[str]) -> Scenario:
-    from perhop.recommend.goals import GOALS
+def _of_goal(scenario: Scenario, goal: str, file: Path | None, beside: list[str], most: int) -> Scenario:
+    """Return the scenario as a goal has it: with probes, or with promises, which are judged without."""
+    from perhop.experiment.rules import MIN_REPLICATIONS
+    from perhop.recommend.goals import GOALS, PROMISES
     from perhop.recommend.line import probed
+    from perhop.recommend.promised import promised
 
     if goal not in GOALS:
         raise UsageError(f"--goal {goal}: there are {', '.join(GOALS)}")
     if beside:
         hint = "--goal tries queues by itself; --vary crosses more"
         raise UsageError("--goal and --try: give one of them", hint)
-    return probed(scenario)
+    if goal != PROMISES:
+        return probed(scenario)
+    if most < MIN_REPLICATIONS:
+        raise UsageError(f"--most {most}: promises are judged from {MIN_REPLICATIONS} replications on")
+    own = scenario if file is None else promised(scenario, file)
+    if not own.describe().settings.sla:
+        hint = "add [[sla]] tables (docs/scenario.md#sla), or give a file that has some with --promises FILE"
+        raise UsageError(f"--goal promises: {file or scenario.name} promises nothing", hint)
+    return own
 
 
 def _candidates(scenario: Scenario, goal: str | None) -> tuple[Factor, tuple[str, ...]]:
@@ -220,20 +258,13 @@ def _worth(delta: str, level: float) -> float:
     return worth
 
 
-def _in_use(scenario: Scenario, treatments: Any) -> int | None:
-    """Return the number of the treatment that is the scenario as it is."""
-    now = scenario.key().treatment
-    same = (k for k, one in enumerate(treatments) if scenario.override(*one.overrides).key().treatment == now)
-    return next(same, None)
-
-
 def _tell(made: campaign.Made, as_json: bool) -> int:
     """Print the answer of a race and the path of its page."""
     from dataclasses import asdict
 
     from perhop.recommend.beside import beside
     from perhop.say import campaign as words
-    from perhop.say import recommendation
+    from perhop.say import promised, promises, recommendation
 
     store, _, page, failed, _ = made
     answered = recommendation.described(store)
@@ -260,13 +291,17 @@ def _tell(made: campaign.Made, as_json: bool) -> int:
                 "delta": select.delta,
                 "level": select.level,
                 **asdict(found),
+                **(promises.document(found.promises) if found.promises else {}),
                 "failures": failed,
                 "commands": commands,
                 "estimates": [asdict(one) for one in forms],
             }
         )
     else:
-        show(*sentences, "", *recommendation.tables(found, forms))
+        show(*sentences[: recommendation.LEAD])
+        if found.promises is not None:
+            show("", promised.table(found, found.promises))
+        show(*sentences[recommendation.LEAD :], "", *recommendation.tables(found, forms))
         for what, line in commands.items():
             print(f"{what}: {line}")
         print(f"report: {page.resolve()}")

@@ -74,6 +74,7 @@ def _campaign(
     from perhop.experiment.fault import DesignError
     from perhop.experiment.promises import promised_responses
     from perhop.experiment.response import Response
+    from perhop.experiment.unseen import unseen
     from perhop.experiment.vocabulary import words_of_design
 
     design = Design.full(factors, replications=replications)
@@ -99,7 +100,7 @@ def _campaign(
     mistakes, warnings = design.check(scenario)
     if mistakes:
         raise DesignError(mistakes)
-    for warning in warnings:
+    for warning in (*warnings, *unseen(design, scenario, responses)):
         note(f"warning: {'' if warning.at == EVERYWHERE else '--vary: '}{warning}")
     return Campaign(name, scenario, design, responses)
 

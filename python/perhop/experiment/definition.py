@@ -24,6 +24,7 @@ from perhop.experiment.level_names import level_names
 from perhop.experiment.promises import promised_responses
 from perhop.experiment.response import Response, ResponseError
 from perhop.experiment.rules import Select, Stop, half_width, name_of
+from perhop.experiment.unseen import unseen
 from perhop.experiment.vocabulary import words, words_of_design
 from perhop.scenario.overrides import toml
 from perhop.scenario.scenario import Scenario
@@ -169,6 +170,7 @@ class _Reader:
             mistakes, warnings = design.check(scenario)
             self.faults += mistakes
             self.warnings += warnings
+            self.warnings += unseen(design, scenario, responses) if not self.faults else ()
         diagnostics = [*self.in_scenario, *self.diagnostics(self.faults)]
         if diagnostics or scenario is None or design is None:
             return ReadCampaign(None, diagnostics, [])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from perhop import _core
@@ -74,13 +74,19 @@ def message(diagnostic: Diagnostic) -> str:
 
 def _doubted(design: Treatments, having: Mapping[int, Diagnostic]) -> Fault:
     """Return a warning that some treatments have, with the levels that they have in common."""
-    first = design.treatments[min(having)].name
     diagnostic = having[min(having)]
     rest = (diagnostic["hint"], None, diagnostic["rendered"].rstrip())
     differ = len({one["rule"] for one in having.values()}) > 1
+    first = design.treatments[min(having)].name
     said = message(diagnostic) + (f" (the numbers are those of {first})" if differ else "")
+    at, where = levels_of(design, having)
+    return Fault(at, f"{where}: {said}" if where else said, *rest)
+
+
+def levels_of(design: Treatments, having: Collection[int]) -> tuple[At, str]:
+    """Return the place of the levels that some treatments have in common, and their names; none of all."""
     if len(having) == len(design.treatments):
-        return Fault(EVERYWHERE, said, *rest)
+        return EVERYWHERE, ""
     box = [{design.treatments[index].levels[i] for index in having} for i in range(len(design.factors))]
     places = [i for i, factor in enumerate(design.factors) if len(box[i]) < len(factor.levels)]
     inside = sum(all(one.levels[i] in box[i] for i in places) for one in design.treatments)
@@ -89,10 +95,9 @@ def _doubted(design: Treatments, having: Mapping[int, Diagnostic]) -> Fault:
             i: [level.name for level in design.factors[i].levels if level.name in box[i]] for i in places
         }
         where = " ".join(f"{design.names[i]}={_few(own)}" for i, own in levels.items())
-        at: At = ("factor", places[0], "levels", levels[places[0]][0])
-    else:
-        where, at = f"{first} and {counted(len(having) - 1, 'more treatment')}", ("factor",)
-    return Fault(at, f"{where}: {said}", *rest)
+        return ("factor", places[0], "levels", levels[places[0]][0]), where
+    first = design.treatments[min(having)].name
+    return ("factor",), f"{first} and {counted(len(having) - 1, 'more treatment')}"
 
 
 def _drawn(design: Treatments) -> list[Fault]:

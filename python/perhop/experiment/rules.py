@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
+MIN_REPLICATIONS = 10
+"""Replications below which nothing is judged."""
+
 _OF_CAMPAIGNS = re.compile(rb"^[ \t]*(scenario[ \t]*=|\[\[(factor|range|response)\]\])", re.MULTILINE)
 
 
@@ -73,6 +76,15 @@ class Goal:
 
 
 @dataclass(frozen=True)
+class Bound:
+    """What a response without groups is promised to lie in; infinite where it has no end."""
+
+    response: str
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
 class Select:
     """Replicate until the best treatment is known; those that cannot be it get no more runs.
 
@@ -91,6 +103,8 @@ class Select:
         Number of the treatment that is in use.
     most
         Replications after which it ends in any case.
+    bounds
+        Only what keeps all of them is taken.
     """
 
     goals: tuple[Goal, ...]
@@ -99,3 +113,4 @@ class Select:
     level: float
     baseline: int | None
     most: int
+    bounds: tuple[Bound, ...] = ()

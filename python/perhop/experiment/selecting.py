@@ -7,10 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
-from perhop.experiment.rules import Goal, Select
-from perhop.experiment.stopping import Values
+from perhop.experiment.rules import MIN_REPLICATIONS, Bound, Goal, Select
+from perhop.experiment.stopping import LEVEL, Values
 from perhop.stats.selection import Race
+from perhop.stats.sequential import sequential_interval
 
 
 @dataclass(frozen=True)
@@ -35,8 +37,47 @@ class Selected:
     replications: tuple[int, ...]
 
 
+class Keeping:
+    """Whether a treatment keeps within bounds: the rule for verdicts, with intervals that hold at every look.
+
+    Parameters
+    ----------
+    bounds
+        Of responses; without one it keeps within all.
+    """
+
+    def __init__(self, bounds: Sequence[Bound]) -> None:
+        self._values: dict[Bound, list[float]] = {one: [] for one in bounds}
+
+    def add(self, values: Mapping[str, Values] | None) -> None:
+        """Take in the values of a run; None of one that failed, which says nothing."""
+        if values is None:
+            return
+        for bound, own in self._values.items():
+            value = values.get(bound.response, {}).get(())
+            own.append(math.nan if value is None else value)
+
+    @property
+    def kept(self) -> bool | None:
+        """Whether all are kept; False if one is broken or cannot be judged; None where that is open."""
+        each = {_within(bound, own) for bound, own in self._values.items()}
+        return False if False in each else None if None in each else True
+
+
+def _within(bound: Bound, values: Sequence[float]) -> bool | None:
+    if not all(map(math.isfinite, values)):
+        return False
+    if len(values) < MIN_REPLICATIONS:
+        return None
+    return sequential_interval(values, LEVEL).within(bound.low, bound.high)
+
+
 class Selecting:
-    """Gives each replication to a race once all runs are there that it asks for."""
+    """Gives each replication to a race once all runs are there that it asks for.
+
+    A treatment that breaks a bound leaves the race; only one that is known to keep all is taken, and drops
+    others that are worse.
+    """
 
     def __init__(self, select: Select, treatments: int) -> None:
         self._select = select
@@ -44,7 +85,8 @@ class Selecting:
         self.race = race(select, treatments)
         self._looked = 0
         self._asked = np.zeros(treatments, int)
-        self._waiting: dict[int, dict[int, float]] = {}
+        self._waiting: dict[int, dict[int, Mapping[str, Values] | None]] = {}
+        self._keeping = [Keeping(select.bounds) for _ in range(treatments)]
         self.decided: Selected | None = None
 
     def add(self, treatment: int, replication: int, values: Mapping[str, Values] | None) -> None:
@@ -55,13 +97,18 @@ class Selecting:
         values
             By response and group; None of a run that failed, which counts for no difference.
         """
-        self._waiting.setdefault(replication, {})[treatment] = score(self._select, values)
+        self._waiting.setdefault(replication, {})[treatment] = values
         while self.decided is None and self._is_complete():
             found = self._waiting.pop(self._looked, {})
             self._asked += self.race.left
             self._looked += 1
-            self.race.add([found.get(each, math.nan) for each in range(self._treatments)])
-            self._look()
+            for each in map(int, np.flatnonzero(self.race.left)):
+                self._keeping[each].add(found[each])
+            kept = [one.kept for one in self._keeping]
+            proven, out = (np.array([one is whether for one in kept]) for whether in (True, False))
+            scores = [score(self._select, found.get(each)) for each in range(self._treatments)]
+            self.race.add(scores, proven, out)
+            self._look(out)
 
     def asks_for(self, treatment: int, replication: int) -> bool:
         """Return whether a run is still wanted."""
@@ -78,9 +125,9 @@ class Selecting:
         found = self._waiting.get(self._looked, {})
         return all(each in found for each in np.flatnonzero(self.race.left))
 
-    def _look(self) -> None:
+    def _look(self, out: npt.NDArray[np.bool_]) -> None:
         choice = self.race.choice()
-        hopeless = not (self.race.left & ~self.race.hopeless).any()
+        hopeless = not (self.race.left & ~self.race.hopeless & ~out).any()
         if bool(choice.decided) or hopeless or self._looked >= self._select.most:
             found = bool(self.race.sound.any())
             self.decided = Selected(

@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from perhop.experiment.rules import MIN_REPLICATIONS
 from perhop.judge.quantity import Place, Quantity
-from perhop.judge.verdict import MIN_REPLICATIONS, ClaimPart, Hypothesis
+from perhop.judge.verdict import ClaimPart, Hypothesis
 from perhop.stats.intervals import Interval, mean_interval
 from perhop.stats.jackknife import UndefinedRatioError, jackknife_interval
 from perhop.stats.layout import cube, project

@@ -17,11 +17,12 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from perhop.experiment.rules import MIN_REPLICATIONS
 from perhop.stats.intervals import Interval, mean_interval, prediction_interval
 from perhop.stats.jackknife import UndefinedRatioError, ratio_of_sums
+from perhop.stats.sequential import sequential_interval
 from perhop.units import counted
 
-MIN_REPLICATIONS = 10
 HIGHER, LOWER = 1e-9, -1e-9
 """Ends of the range of a difference above or below zero; zero itself does not suffice."""
 
@@ -102,11 +103,8 @@ def judge(measured: Interval, low: float = -math.inf, high: float = math.inf) ->
     """
     if measured.n < MIN_REPLICATIONS:
         return Verdict.NOT_JUDGED
-    if low <= measured.low and measured.high <= high:
-        return Verdict.SUPPORTED
-    if measured.high < low or measured.low > high:
-        return Verdict.CONTRADICTED
-    return Verdict.INCONCLUSIVE
+    within = {True: Verdict.SUPPORTED, False: Verdict.CONTRADICTED, None: Verdict.INCONCLUSIVE}
+    return within[measured.within(low, high)]
 
 
 @dataclass(frozen=True)
@@ -152,13 +150,18 @@ class Hypothesis:
         by = value - measured.mean
         return Interval(value, measured.low + by, measured.high + by, measured.n)
 
-    def mean(self, values: npt.ArrayLike) -> ClaimPart:
-        """Judge the mean of one value per replication; not judged where one is not finite."""
+    def mean(self, values: npt.ArrayLike, *, at_every_look: bool = False) -> ClaimPart:
+        """Judge the mean of one value per replication; not judged where one is not finite.
+
+        By Student's interval, or by one that holds at every number of replications.
+        """
         x = np.asarray(values, dtype=np.float64).ravel()
         without = int(np.count_nonzero(~np.isfinite(x)))
         if without:
             return self.undefined(f"no value in {without} of {x.size} replications")
-        return self.estimated(mean_interval(x), prediction_interval(x))
+        return self.estimated(
+            (sequential_interval if at_every_look else mean_interval)(x), prediction_interval(x)
+        )
 
     def ratio(self, over: npt.ArrayLike, under: npt.ArrayLike) -> ClaimPart:
         """Judge the ratio of two sums over paired replications; not judged where undefined."""

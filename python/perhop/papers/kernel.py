@@ -20,8 +20,8 @@ import msgspec
 
 from perhop.experiment import shape
 from perhop.experiment.fault import Fault
+from perhop.experiment.rules import MIN_REPLICATIONS
 from perhop.experiment.shape import Text
-from perhop.judge.verdict import MIN_REPLICATIONS
 from perhop.papers import form
 from perhop.papers.campaigns import differing, less
 from perhop.papers.error import PackError

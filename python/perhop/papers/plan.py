@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 import polars as pl
 
 from perhop.experiment.definition import Campaign
+from perhop.experiment.rules import MIN_REPLICATIONS
 from perhop.judge.measured import Measurements
-from perhop.judge.verdict import MIN_REPLICATIONS
 from perhop.papers import form, refit
 from perhop.papers.campaigns import by_level, differing, short
 from perhop.papers.readings import Reading

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from perhop.experiment.selecting import Selected, Selecting, race, score, without_any
+from perhop.judge.promises import judge_promises
 from perhop.recommend.candidates import BEST_EFFORT, COPY, FACTOR
 from perhop.recommend.goals import MEASURES
 from perhop.stats.sequential import sequential_interval
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from perhop.experiment.design import Design
     from perhop.experiment.rules import Goal, Select
     from perhop.experiment.store import Store
+    from perhop.judge.promises import Judged
 
 
 @dataclass(frozen=True)
@@ -74,6 +76,11 @@ class Answer:
         Change of the score over best effort, over copying and over what is in use, by their names.
     scores
         Change of each treatment's score over the first of these; no number where either has none.
+    impossible
+        Treatments that were dropped because something weighed had no value, or zero, in a run.
+    promises
+        Where they are the goal: judged in each treatment. One that keeps not all is taken only if none does,
+        as that which keeps most.
     """
 
     taken: str
@@ -89,6 +96,8 @@ class Answer:
     best: tuple[Best, ...]
     failed: int
     scores: dict[str, Change]
+    impossible: tuple[str, ...] = ()
+    promises: Judged | None = None
 
 
 class NothingFoundError(ValueError):
@@ -132,6 +141,9 @@ def answer(store: Store, references: dict[str, str]) -> Answer | None:
     place = decided.treatment
     if place is None:
         raise NothingFoundError(_why_nothing(select, found))
+    promises = judge_promises(store) if select.bounds else None
+    if promises and not promises.treatments[place].all_kept:
+        place = promises.nearest()
     return Answer(
         taken=names[place],
         in_use="" if select.baseline is None else names[select.baseline],
@@ -153,6 +165,8 @@ def answer(store: Store, references: dict[str, str]) -> Answer | None:
             for first in list(references.values())[:1]
             for k, one in enumerate(names)
         },
+        impossible=tuple(names[k] for k in np.flatnonzero(rule.race.hopeless)),
+        promises=promises,
     )
 
 
@@ -247,12 +261,14 @@ def _grown(logarithm: float) -> float:
 def _rows(select: Select, found: Found, taken: int, against: dict[str, int]) -> tuple[AnswerRow, ...]:
     """Return the measures with a value in any of these candidates."""
     goals = {(one.response, one.group) for one in select.goals}
+    promised = {one.response for one in select.bounds}
     keys = dict.fromkeys(
         (group, response)
         for k in (taken, *against.values())
         for one in found[k].values()
         for response, values in (one or {}).items()
         for group in values
+        if response not in promised
     )
     rows = []
     for group, response in sorted(keys):

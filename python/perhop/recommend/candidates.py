@@ -5,13 +5,15 @@ from __future__ import annotations
 import itertools
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from perhop.experiment.factors import Factor, Level
 from perhop.scenario.overrides import toml
 
 if TYPE_CHECKING:
+    from perhop.experiment.design import Design
+    from perhop.experiment.factors import Treatment
     from perhop.scenario.scenario import Scenario
 
 BEST_EFFORT, COPY, AS_IT_IS = "best-effort", "copy", "as it is"
@@ -108,6 +110,46 @@ def checked(scenario: Scenario, sets: Mapping[str, tuple[str, ...]]) -> tuple[li
         else:
             levels.append(Level(name, of))
     return levels, left_out
+
+
+def fitting(design: Design, scenario: Scenario) -> tuple[Design, int | None, list[str]]:
+    """Return a design of candidates that are scenarios, each another.
+
+    Returns
+    -------
+    design
+        The first factor has the candidates, others are crossed with it. Mistakes that no candidate avoids are
+        left in.
+    in_use
+        Number of the treatment that is the scenario as it is; None if none is.
+    left_out
+        Treatments that are not in it, each with the reason.
+    """
+    now, in_use = scenario.key().treatment, None
+    made = [scenario.unread(*one.overrides) for one in design.treatments]
+    mistakes = [one.check() for one in made]
+    crossed = {one.levels[1:] for one, wrong in zip(design.treatments, mistakes, strict=True) if not wrong}
+    kept: list[Treatment] = []
+    first: dict[str, str] = {}
+    left_out = []
+    for one, changed, wrong in zip(design.treatments, made, mistakes, strict=True):
+        if wrong and one.levels[1:] in crossed:
+            left_out.append(f"{one.name}: {wrong[0]['path']}: {wrong[0]['rule']}")
+            continue
+        key = one.name if wrong else changed.key().treatment
+        if key in first:
+            left_out.append(f"{one.name}: the same scenario as {first[key]}")
+            continue
+        if key == now:
+            in_use = len(kept)
+        first[key] = one.name
+        kept.append(one)
+    used = [{one.levels[place] for one in kept} for place in range(len(design.factors))]
+    factors = tuple(
+        replace(factor, levels=tuple(level for level in factor.levels if level.name in own))
+        for factor, own in zip(design.factors, used, strict=True)
+    )
+    return replace(design, factors=factors, treatments=tuple(kept)), in_use, left_out
 
 
 def first_marks(port: Mapping[str, Any]) -> list[str]:

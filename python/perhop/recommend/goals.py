@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from perhop.experiment.response import Response
-from perhop.experiment.rules import Goal
-from perhop.run.promises import CALLED
+from perhop.experiment.rules import Bound, Goal
+from perhop.run.promises import CALLED, promises_of
 
 if TYPE_CHECKING:
     from perhop.scenario.scenario import Description, Scenario
@@ -56,10 +56,14 @@ ALWAYS = ("goodput", "delay_p99", "transfer_mean")
 TOLD = ("load_p50", "load_p95", "rate", "mos")
 """Measures that are told of applications and calls, weighed or not."""
 
+PROMISES = "promises"
+"""The goal that a scenario's promises are kept; its measures are of what keeps all."""
+
 GOALS = {
     "household": ("mos",),
     "gaming": ("delay_p99", "mos"),
     "bulk": ("goodput", "transfer_mean"),
+    PROMISES: (),
 }
 """What `--goal` takes, and the measures with three times the weight of the others."""
 
@@ -150,6 +154,11 @@ def weighed(text: str, scenario: Scenario) -> tuple[Goal, ...]:
             raise GoalError(f"{part!r}: {name}:{measure} is weighed twice")
         found[name, measure] = value
     return tuple(_goal(name, measure, value) for (name, measure), value in found.items())
+
+
+def bounds(scenario: Scenario) -> tuple[Bound, ...]:
+    """Return what the scenario promises as bounds of the responses that measure it."""
+    return tuple(Bound(one.name, one.low, one.high) for one in promises_of(scenario.describe()))
 
 
 def responses(goals: Sequence[Goal], expression: str | None, scenario: Scenario) -> tuple[Response, ...]:

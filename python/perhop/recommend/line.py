@@ -16,7 +16,6 @@ from perhop.scenario.overrides import ends, toml
 from perhop.units import quantity
 
 if TYPE_CHECKING:
-    from perhop.experiment.factors import Level
     from perhop.scenario.scenario import LinkView, Scenario
 
 FACTOR = "line"
@@ -169,13 +168,7 @@ def line(scenario: Scenario) -> tuple[Factor, tuple[str, ...]]:
         own = (one for one in marks.factor.levels if one.name not in {marks.in_use, AS_IT_IS})
         levels += [replace(one, name=MARKS + one.name) for one in own]
         refused += marks.left_out
-    return Factor(FACTOR, _distinct(scenario, levels)), (*left_out, *refused)
-
-
-def _distinct(scenario: Scenario, levels: list[Level]) -> tuple[Level, ...]:
-    """Return the levels, without those that make the same scenario as one before."""
-    seen = {scenario.override(*one.set).key().treatment: one for one in reversed(levels)}
-    return tuple(one for one in levels if one in seen.values())
+    return Factor(FACTOR, tuple(levels)), (*left_out, *refused)
 
 
 def _changes(links: list[Slow], has_acks: bool) -> Iterator[tuple[str, Change]]:

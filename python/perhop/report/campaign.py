@@ -14,7 +14,7 @@ from perhop.experiment.analyze import analyze, asked_of, without_values
 from perhop.experiment.stopping import described
 from perhop.judge.promises import judge_promises
 from perhop.report import effects, page
-from perhop.say import analysis, promises
+from perhop.say import analysis, promised, promises
 from perhop.say import claims as said_of_claims
 from perhop.say.analysis import how_sure, varied, what_mattered
 from perhop.say.campaign import alike, warm_up
@@ -68,15 +68,17 @@ def render(store: Store, claims: str = "", judged: Sequence[JudgedClaim] = ()) -
     found = answered[0] if answered else None
     if found is not None and (scores := effects.scores(found)) is not None:
         lead = scores.draw(store.folder)
+    table = promised.table(found, found.promises) if found and found.promises else None
     return page.render(
         "campaign.html.j2",
         {
             "title": f"Recommendation for {campaign.scenario.name}" if answered else title,
             "answer": answered[1] if answered else [],
+            "promised": table,
             "varied": varied(store, runs),
             "within": _within(analyses),
             "claims": [said_of_claims.overview(judged), *said_of_claims.each(judged)] if judged else [],
-            "promises": promises.told(judge_promises(store, scalars)),
+            "promises": [] if table else promises.told(judge_promises(store, scalars)),
             "judging": f"perhop analyze {judging}",
             "sections": sections,
             "front": sections[:_MOST_IN_FRONT],

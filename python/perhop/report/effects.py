@@ -14,7 +14,8 @@ from perhop.plot.residuals import draw_qq, draw_residuals
 from perhop.plot.variation import VariationPart, draw_pareto
 from perhop.report.figure import Figure
 from perhop.say.analysis import pairs, scale
-from perhop.say.recommendation import described, short
+from perhop.say.candidates import short
+from perhop.say.recommendation import described
 from perhop.stats.effects import half_width, standard_error
 from perhop.stats.residuals import LEAST, normal_qq
 from perhop.units import Scale, quantity, split

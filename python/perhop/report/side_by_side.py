@@ -16,7 +16,7 @@ from perhop.plot import cdf, overlay, series
 from perhop.report import page
 from perhop.report.figure import Figure
 from perhop.run import summary
-from perhop.say import run
+from perhop.say import run, run_promises
 from perhop.say.document import MOST_ROWS, Table, filled
 from perhop.say.run_tables import CALLS, LOADS, VIDEOS
 from perhop.scenario.overrides import toml
@@ -78,8 +78,19 @@ def by_class_of(classes: pl.DataFrame, flows: pl.DataFrame) -> dict[str, dict[st
 def table(arms: Sequence[Arm]) -> list[ComparedRow]:
     """Return the rows of all classes that any of the runs has."""
     found = {one.name: by_class_of(one.run.table("classes"), one.run.table("flows")) for one in arms}
+    for arm, promised in promises(arms).items():
+        for one in promised:
+            found[arm][one["class"]].setdefault("promises", []).append(one)
     names = dict.fromkeys(name for own in found.values() for name in own)
     return [ComparedRow(name, tuple((arm, own.get(name)) for arm, own in found.items())) for name in names]
+
+
+def promises(arms: Sequence[Arm]) -> dict[str, list[dict[str, Any]]]:
+    """Return what each run has of each promise."""
+    return {
+        one.name: run_promises.measured(one.run.scenario().describe(), one.run.table("classes"))
+        for one in arms
+    }
 
 
 def numbers(rows: Sequence[ComparedRow], title: str) -> Table:
@@ -118,10 +129,11 @@ def applications(arms: Mapping[str, Callable[[str], pl.DataFrame]]) -> list[Tabl
 
 
 def tables(arms: Sequence[Arm], rows: Sequence[ComparedRow]) -> list[Table]:
-    """Return all that is compared as tables: applications, classes by the rows of `table`, flows."""
+    """Return all that is compared as tables: promises, applications, classes of `table`, flows."""
     of_applications = applications({one.name: one.run.table for one in arms})
     title = "By class, after the warm-up"
-    return [one for one in (*of_applications, numbers(rows, title), flows(arms)) if one.rows]
+    promised = run_promises.of_runs(promises(arms))
+    return [one for one in (promised, *of_applications, numbers(rows, title), flows(arms)) if one.rows]
 
 
 def _by_run(title: str, rows: Iterable[tuple[str, Iterable[Arms]]], of: str, columns: str) -> Table:

@@ -96,6 +96,11 @@ class Promise:
         """Return whether a value is within the bound; None of none."""
         return None if value is None else self.low <= value <= self.high
 
+    def beyond(self, value: float) -> float:
+        """Return by which part of the bound a value is beyond it; below zero of one within."""
+        part = value / self._value if self._value else math.inf if value > 0 else 0.0
+        return part - 1.0 if self._is_most else 1.0 - part
+
     @property
     def expression(self) -> str:
         """The expression that measures it in a run; a class with both kinds of quotes is none."""

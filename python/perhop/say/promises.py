@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from perhop.judge.verdict import MIN_REPLICATIONS
+from perhop.experiment.rules import MIN_REPLICATIONS
 from perhop.judge.verdict import Verdict as Outcome
 from perhop.say.document import Part, Table, Verdict
 from perhop.say.run_promises import value_of
@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from perhop.judge.verdict import ClaimPart
     from perhop.run.promises import Promise
 
-_WORDS = {
+WORDS = {
     Outcome.SUPPORTED: ("kept", "good"),
     Outcome.CONTRADICTED: ("broken", "bad"),
     Outcome.INCONCLUSIVE: ("open", "open"),
     Outcome.NOT_JUDGED: ("not judged", "open"),
 }
+"""How a verdict is called, and its look."""
 
 
 def told(judged: Judged) -> list[Part]:
@@ -30,7 +31,7 @@ def told(judged: Judged) -> list[Part]:
         return []
     factors = list(judged.treatments[0].levels)
     rows = [
-        [*one.levels.values(), *(_cell(*pair) for pair in zip(judged.promises, one.parts, strict=True))]
+        [*one.levels.values(), *(cell(*pair) for pair in zip(judged.promises, one.parts, strict=True))]
         for one in judged.treatments
     ]
     columns = [*factors, *(f"{one.called}, {one.bounded}" for one in judged.promises)]
@@ -47,7 +48,7 @@ def document(judged: Judged) -> dict[str, Any]:
                     "class": promise.of,
                     "quantity": promise.quantity,
                     "bound": promise.bound,
-                    "verdict": _WORDS[part.verdict][0],
+                    "verdict": WORDS[part.verdict][0],
                     "reason": part.reason,
                     "mean": part.measured.mean if part.measured else None,
                     "ci95": [part.measured.low, part.measured.high] if part.measured else None,
@@ -64,16 +65,18 @@ def document(judged: Judged) -> dict[str, Any]:
 def _counted(judged: Judged) -> str:
     parts = [part for one in judged.treatments for part in one.parts]
     counts = Counter(part.verdict for part in parts)
-    named = [f"{counts[outcome]} {word}" for outcome, (word, _) in _WORDS.items() if counts[outcome]]
+    named = [f"{counts[outcome]} {word}" for outcome, (word, _) in WORDS.items() if counts[outcome]]
     reasons = dict.fromkeys(part.reason for part in parts if part.reason)
     why = f" ({'; '.join(reasons)})" if reasons else ""
     of = f"{counted(len(judged.promises), 'promise')} in {counted(len(judged.treatments), 'treatment')}"
-    rule = f"95 % intervals of means over {MIN_REPLICATIONS} replications or more"
+    always = ", which hold at every look" if judged.at_every_look else ""
+    rule = f"95 % intervals of means over {MIN_REPLICATIONS} replications or more{always}"
     return f"Of {of}: {', '.join(named)}{why}. Kept and broken are by {rule}."
 
 
-def _cell(promise: Promise, part: ClaimPart) -> Verdict:
-    word, look = _WORDS[part.verdict]
+def cell(promise: Promise, part: ClaimPart) -> Verdict:
+    """Return what a treatment has of a promise, and the verdict."""
+    word, look = WORDS[part.verdict]
     if part.measured is None:
         return Verdict(word, look)
     return Verdict(f"{value_of(promise, part.measured.mean)} {word}", look)

@@ -13,27 +13,26 @@ from perhop.recommend import goals, line
 from perhop.recommend.answer import NothingFoundError, answer, references
 from perhop.recommend.candidates import AS_IT_IS, FACTOR
 from perhop.recommend.goals import MEASURES
+from perhop.say import promised
+from perhop.say.candidates import PARTS, between, named, short
 from perhop.say.document import MOST_ROWS, Table
 from perhop.units import bit_rate, counted, duration
 
 if TYPE_CHECKING:
     from perhop.experiment.rules import Select
     from perhop.experiment.store import Store
-    from perhop.recommend.answer import Answer, AnswerRow, Change
+    from perhop.recommend.answer import Answer, AnswerRow
     from perhop.recommend.beside import Beside
     from perhop.scenario.scenario import Scenario
 
 
-_PARTS = re.compile(r" (?=[\w.-]+=)")
-"""The space between levels of factors in the name of a treatment."""
+LEAD = 3
+"""Sentences of an answer that stand before its first table or figure."""
 
 _EF = (
     "EF is for traffic that is admitted and policed (RFC 3246, RFC 4594 section 4.1): ACKs with it need a "
     "policer, or a class of their own."
 )
-
-_NAMED = 5
-"""Most candidates that are named; the others are counted."""
 
 
 def described(store: Store) -> tuple[Answer | None, list[str]] | None:
@@ -55,13 +54,20 @@ def described(store: Store) -> tuple[Answer | None, list[str]] | None:
     weighed = goals.in_words(campaign.select.goals, expression)
     sentences = in_words(found, campaign.select, weighed)
     if factor == line.FACTOR:
-        sentences[1:1] = of_line(found, campaign.scenario)
+        place = 1 if found.promises is None else LEAD
+        sentences[place:place] = of_line(found, campaign.scenario)
     return found, sentences
 
 
 def in_words(found: Answer, select: Select, weighed: str) -> list[str]:
     """Return the answer as sentences, the advice first."""
-    sentences = [_advice(found, select), _sure(found, select), f"Weighed: {weighed}."]
+    if found.promises is None:
+        sentences = [_advice(found, select), _sure(found, select), f"Weighed: {weighed}."]
+    else:
+        sentences = [
+            *promised.in_words(found, found.promises, select),
+            f"Weighed, of those that keep all: {weighed}.",
+        ]
     for name, change in found.over.items():
         if change.runs and not (change.percent == change.low == change.high == 0.0):
             sentences.append(
@@ -69,7 +75,7 @@ def in_words(found: Answer, select: Select, weighed: str) -> list[str]:
             )
     for name in found.over:
         sentences.append(_cost(found, name))
-    sentences.extend(_best(found))
+    sentences.extend(_best(found) if found.promises is None else ())
     if re.search(r"\bEF for ", found.taken):
         sentences.append(_EF)
     dropped = found.treatments - len(found.left)
@@ -83,16 +89,15 @@ def in_words(found: Answer, select: Select, weighed: str) -> list[str]:
 def of_line(found: Answer, scenario: Scenario) -> list[str]:
     """Return what the line holds as it is, and what the best marking of ACKs does beside the answer."""
     holds = [f"{one.link.name} {duration(one.held_s)}" for one in line.slow_links(scenario)]
-    sentences = [
-        f"As it is, a full buffer keeps the line busy for: {', '.join(holds)}. A probe each way tells what "
-        "somebody waits who sends little."
-    ]
+    sentences = [f"As it is, a full buffer keeps the line busy for: {', '.join(holds)}."]
+    if found.promises is None:
+        sentences[0] += " A probe each way tells what somebody waits who sends little."
     marks = {
         name: change
         for name, change in found.scores.items()
         if short(name).startswith(line.MARKS) and math.isfinite(change.percent)
     }
-    if marks and found.taken not in marks:
+    if marks and found.taken not in marks and found.promises is None:
         best = max(marks, key=lambda name: marks[name].percent)
         sentences.append(f"The best by marks alone is {short(best)}: {between(marks[best])}.")
     taken, cake = short(found.taken), found.taken.replace("=fq", "=cake")
@@ -100,31 +105,6 @@ def of_line(found: Answer, scenario: Scenario) -> list[str]:
         nearest = f"{short(cake)}: {between(found.scores[cake])}"
         sentences.append(f"Linux's fq_codel filters no ACKs; what comes nearest there is {nearest}.")
     return sentences
-
-
-def short(treatment: str) -> str:
-    """Return a candidate's name: the level alone, or the setting of each factor that has one."""
-    parts = _PARTS.split(treatment)
-    if len(parts) == 1:
-        return treatment.removeprefix(f"{FACTOR}=").removeprefix(f"{line.FACTOR}=")
-    return ", ".join(one for one in parts if not one.endswith(f"={AS_IT_IS}")) or AS_IT_IS
-
-
-def between(change: Change) -> str:
-    """Return a change in percent with its interval, or the runs without a comparison."""
-    if change.lost:
-        return f"none in {change.lost} of {counted(change.runs, 'run')}"
-    if change.gained:
-        return f"from none in {change.gained} of {counted(change.runs, 'run')}"
-    if not math.isfinite(change.percent):
-        return "no number"
-    if not math.isfinite(change.low + change.high):
-        return f"{_signed(change.percent)} % (too few runs for an interval)"
-    return f"{_signed(change.percent)} % ({_signed(change.low)} to {_signed(change.high)} %)"
-
-
-def _signed(percent: float) -> str:
-    return f"{percent:+.3g}" if abs(percent) < 1000 else f"{percent:+,.0f}"
 
 
 def value(response: str, number: float) -> str:
@@ -151,22 +131,15 @@ def _advice(found: Answer, select: Select) -> str:
         now = ", which is in use," if in_use else ""
         return (
             f"Not settled after {counted(found.runs, 'run')}: {name}{now} leads, and these cannot be told "
-            f"apart from it: {_others(found)}."
+            f"apart from it: {named([one for one in found.left if one != found.taken])}."
         )
-    alone = len(_PARTS.split(found.taken)) == 1
+    alone = len(PARTS.split(found.taken)) == 1
     marks = alone and found.taken.startswith(f"{FACTOR}=")
     if in_use:
         what = "ACKs as they are" if marks else "all as it is"
         called = f" ({name})" if name != AS_IT_IS else ""
         return f"Leave {what}{called}: no difference worth having, which is {worth}."
     return f"Mark ACKs so: {name}." if marks else f"Take {name}."
-
-
-def _others(found: Answer) -> str:
-    """Name the candidates that are left beside the leader."""
-    names = [short(name) for name in found.left if name != found.taken]
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return " / ".join(names[:_NAMED]) + more
 
 
 def _sure(found: Answer, select: Select) -> str:
@@ -223,6 +196,10 @@ def commands(store: Store, found: Answer) -> dict[str, str]:
     taken = next(one for one in design.treatments if one.name == found.taken)
     given = [one for one in (*scenario.overrides, *taken.overrides) if not line.is_of_probes(one)]
     words = [scenario.name, *(word for one in given for word in ("-s", one))]
+    installed = [
+        scenario.name,
+        *(word for one in given if not one.startswith("sla=") for word in ("-s", one)),
+    ]
     where = shlex.quote(str(store.folder))
     as_taken = scenario.override(*taken.overrides)
     routers = {one.name for one in scenario.describe().nodes if one.kind == "router"}
@@ -232,7 +209,7 @@ def commands(store: Store, found: Answer) -> dict[str, str]:
         "try it": shlex.join(["perhop", "run", *words]),
         **{
             f"queues to type in at {node}": shlex.join(
-                ["perhop", "deploy", *words, "--with", "tc", "--at", node]
+                ["perhop", "deploy", *installed, "--with", "tc", "--at", node]
             )
             for node in set_there
         },

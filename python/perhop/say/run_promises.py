@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from perhop.run.promises import promises_of
-from perhop.say.document import Table, Verdict
+from perhop.run.promises import Promise, promises_of
+from perhop.say.document import Cell, Table, Verdict
 from perhop.units import bit_rate, duration, percent
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import polars as pl
 
-    from perhop.run.promises import Promise
     from perhop.scenario.scenario import Description
 
 _WITHIN = {True: Verdict("yes", "good"), False: Verdict("no", "bad"), None: Verdict("-", "open")}
@@ -39,6 +40,21 @@ def of_run(meaning: Description, classes: pl.DataFrame) -> list[Table]:
     ]
     title = "Promises in this run; ten replications judge them (perhop sweep)"
     return [Table(title, ["promise", "bound", "measured", "within"], rows)] if rows else []
+
+
+def of_runs(measured: Mapping[str, list[dict[str, Any]]]) -> Table:
+    """Return a table of what several runs have of each promise, from what `measured` says of each."""
+    found: dict[Promise, list[list[Cell]]] = {}
+    for run, values in measured.items():
+        for one in values:
+            promise, value = Promise(one["class"], one["quantity"], one["bound"]), one["measured"]
+            has = None if value is None else value_of(promise, value)
+            own = found.setdefault(promise, [])
+            named = ("", "") if own else (promise.called, promise.bounded)
+            own.append([*named, run, has, _WITHIN[one["within"]]])
+    title = "Promises in these runs; ten replications judge them (perhop sweep)"
+    columns = ["promise", "bound", "run", "measured", "within"]
+    return Table(title, columns, [row for own in found.values() for row in own])
 
 
 def _values(meaning: Description, classes: pl.DataFrame) -> list[tuple[Promise, float | None]]:

@@ -32,6 +32,12 @@ class Interval:
         """Half the length of the interval."""
         return (self.high - self.low) / 2
 
+    def within(self, low: float, high: float) -> bool | None:
+        """Return whether all of it lies in [low, high], False if none does, None if an end lies in it."""
+        if low <= self.low and self.high <= high:
+            return True
+        return False if self.high < low or self.low > high else None
+
 
 def mean_interval(values: npt.ArrayLike, level: float = 0.95) -> Interval:
     """Compute the mean of independent values and its two-sided Student t interval.

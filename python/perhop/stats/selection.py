@@ -20,7 +20,8 @@ class Choice:
     Attributes
     ----------
     system
-        The one to take, by its place: who leads among those known to be good enough, or else who leads.
+        The one to take, by its place: who leads among those known to be good enough, or else among the
+        proven, or else of all.
     decided
         Whether it is known to be good enough.
     behind
@@ -55,16 +56,16 @@ class Race:
     `perhop.stats.sequential` at level ``1 - (1 - level) / (systems - 1)``, and U_ij = m + h(n) s, after each
     replication
 
-    - i is dropped if U_ij < 0 for a j that is still there;
-    - i is good enough if U_ji <= delta for every j that is still there.
+    - i is good enough if it is proven, and U_ji <= delta for every j that is still there;
+    - i is dropped if U_ij < 0 for a j that is still there and proven, unless i is in use and good enough.
 
-    Let b be the best. While the intervals of the ``systems - 1`` differences between b and another hold, b is
-    not dropped, and nothing that is good enough is more than delta below it. Each of them fails, at whatever
-    number of replications, with at most probability (1 - level) / (systems - 1), so that all hold with
-    probability `level` (Bonferroni), whatever the correlation of the systems: their differences alone have
-    to be normal and independent from one replication to the next. Since the intervals hold at all times,
-    delta may depend on the values, and the race may be stopped at any time; `Choice.behind` then is what
-    takes the place of delta.
+    Let b be the best of those that are ever proven. While the intervals of the ``systems - 1`` differences
+    between b and another hold, b is not dropped, and nothing that is good enough is more than delta below it.
+    Each of them fails, at whatever number of replications, with at most probability
+    (1 - level) / (systems - 1), so that all hold with probability `level` (Bonferroni), whatever the
+    correlation of the systems: their differences alone have to be normal and independent from one replication
+    to the next. Since the intervals hold at all times, delta may depend on the values, and the race may be
+    stopped at any time; `Choice.behind` then is what takes the place of delta.
 
     References
     ----------
@@ -99,9 +100,10 @@ class Race:
         self._sum: Floats = np.zeros((*shape, systems))
         self._runs: npt.NDArray[np.int64] = np.zeros((*shape, systems), np.int64)
         self._delta, self._relative, self._baseline = delta, relative, baseline
+        self._proven: Truths | bool = True
         self._widths: list[float] = [np.inf]
 
-    def add(self, values: npt.ArrayLike) -> None:
+    def add(self, values: npt.ArrayLike, proven: Truths | bool = True, out: Truths | bool = False) -> None:
         """Take in a replication, and drop systems that are worse.
 
         Parameters
@@ -110,11 +112,16 @@ class Race:
             One for each system; NaN where there is none, of a system that was dropped or whose run failed. A
             value of minus infinity makes the mean of its system minus infinity: it is dropped at once,
             unless those of all that are left are.
+        proven
+            Those that may be taken, by what else is asked of systems: none is dropped for another.
+        out
+            Those that may not, and are dropped, unless they are all that are left.
         """
         x = np.where(self.left, np.asarray(values, np.float64), np.nan)
         hopeless = np.isneginf(x)
         self.hopeless |= hopeless
-        self._drop(hopeless)
+        self._drop(hopeless | out)
+        self._proven = proven
         x = np.where(np.isfinite(x), x, np.nan)
         self._sum += np.nan_to_num(x)
         self._runs += np.isfinite(x)
@@ -124,8 +131,11 @@ class Race:
         step = np.where(known, apart - self.mean, 0.0)
         self.mean += step / np.maximum(self.n, 1)
         self._squares += step * np.where(known, apart - self.mean, 0.0)
-        others = self.left[..., None, :]
-        self._drop(np.any((self.most() < 0.0) & others, axis=-1))
+        others = (self.left & proven)[..., None, :]
+        worse = np.any((self.most() < 0.0) & others, axis=-1)
+        if self._baseline is not None:
+            worse[..., self._baseline] &= ~self._enough()[0][..., self._baseline]
+        self._drop(worse)
 
     def half_width(self) -> Floats:
         """Return the half-width of the interval of each difference, which holds at every look."""
@@ -146,16 +156,13 @@ class Race:
 
     def choice(self) -> Choice:
         """Return the choice, and whether it is settled; it means nothing where none is `sound`."""
-        both = self.left[..., :, None] & self.left[..., None, :]
-        behind = np.max(np.where(both, self.most(), -np.inf), axis=-2)
-        np.maximum(behind, 0.0, out=behind)
-        delta = self._delta * np.abs(self._sum / np.maximum(self._runs, 1)) if self._relative else self._delta
-        sound = self.sound
-        enough = sound & (behind <= delta)
-        known = np.where(np.any(enough, axis=-1, keepdims=True), enough, sound)
+        enough, behind = self._enough()
+        known = self.sound
+        for more in (known & self._proven, enough):
+            known = np.where(np.any(more, axis=-1, keepdims=True), more, known)
         # ahead of all others by the means: the least lead is not negative; who has no value leads nobody
         met = (self.n > 0) | np.eye(self.left.shape[-1], dtype=bool)
-        lead = np.min(np.where(both & met, self.mean, np.inf), axis=-1)
+        lead = np.min(np.where(self._both() & met, self.mean, np.inf), axis=-1)
         system = np.argmax(np.where(known, lead, -np.inf), axis=-1)
         decided = np.take_along_axis(enough, system[..., None], -1)[..., 0]
         if self._baseline is not None:
@@ -163,6 +170,17 @@ class Race:
             decided = np.where(there, good, decided)
             system = np.where(good, self._baseline, system)
         return Choice(system, decided, np.take_along_axis(behind, system[..., None], -1)[..., 0])
+
+    def _enough(self) -> tuple[Truths, Floats]:
+        """Return which are known to be good enough, and by how much each may be behind the best, at most."""
+        behind = np.max(np.where(self._both(), self.most(), -np.inf), axis=-2)
+        np.maximum(behind, 0.0, out=behind)
+        delta = self._delta * np.abs(self._sum / np.maximum(self._runs, 1)) if self._relative else self._delta
+        return self.sound & self._proven & (behind <= delta), behind
+
+    def _both(self) -> Truths:
+        """Return the pairs of which both are left."""
+        return self.left[..., :, None] & self.left[..., None, :]
 
     def _drop(self, these: Truths) -> None:
         left = self.left & ~these
