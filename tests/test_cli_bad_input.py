@@ -151,7 +151,11 @@ def test_options_that_cannot_be(
         (("run", "x.toml", "--seed", "abc"), "--seed: 'abc' is not a whole number"),
         (("run", "x.toml", "--seed", "-1"), "--seed: -1 is below 0, the least allowed"),
         (("reproduce", "-j", "0"), "--jobs: 0 is below 1, the least allowed"),
-        (("init", "--pack", "foo"), "--pack: 'foo' is not one of 'two-way', 'diffserv', 'access', 'line'"),
+        (
+            ("init", "--pack", "foo"),
+            "--pack: 'foo' is not one of 'two-way', 'diffserv', 'access', 'line', 'docsis', 'lte', "
+            "'enterprise'",
+        ),
     ],
     ids=["no number", "negative", "no jobs", "no pack"],
 )

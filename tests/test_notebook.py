@@ -127,7 +127,7 @@ def test_init_writes_notebooks_that_run(cli: Cli, tmp_path: Path) -> None:
     assert (tmp_path / "goodput.pdf").is_file()
 
 
-@pytest.mark.parametrize("pack", ["diffserv", "access"])
+@pytest.mark.parametrize("pack", ["diffserv", "access", "docsis"])
 def test_every_pack_has_a_notebook(cli: Cli, tmp_path: Path, pack: str) -> None:
     assert cli("init", "--notebook", "--pack", pack, str(tmp_path)).code == 0
     assert f'Scenario.load(\\"{pack}.toml\\")' in (tmp_path / "first-look.ipynb").read_text()

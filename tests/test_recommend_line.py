@@ -25,6 +25,9 @@ from test_applications import HOUSEHOLD
 from test_promises import LINE
 from test_recommend import ACCESS
 
+STARTERS = ACCESS.parents[1]
+DOCSIS, LTE = STARTERS / "docsis" / "docsis.toml", STARTERS / "lte" / "lte.toml"
+
 HOME = (
     *("-s", "run.duration=12s", "-s", "run.warmup=2s", "-s", "flow.pages.application.think.mean=500ms"),
     *("--goal", "household", "--delta", "20%", "--most", "6", "-j", "2"),
@@ -49,7 +52,15 @@ def test_slow_links_are_those_that_bound_a_flow_or_its_acks_and_hold_what_their_
     assert held(fast, shaped)["gateway->isp"] == 0.576
 
 
-@pytest.mark.parametrize("file", [ACCESS, HOUSEHOLD])
+def test_of_a_trace_the_mean_counts_and_of_a_shaper_before_it_the_shaper() -> None:
+    held = {one.link.name: round(one.held_s, 2) for one in slow_links(Scenario.load(DOCSIS))}
+    assert held == {"cmts->modem": 0.1, "modem->cmts": 0.1}
+    # 1500 kB; 13036 and 14712 packets of 1500 bytes in 20 s
+    rates = {one.link.name: one.rate_bit_s for one in slow_links(Scenario.load(LTE))}
+    assert rates == {"tower->phone": 13036 * 600, "phone->tower": 14712 * 600}
+
+
+@pytest.mark.parametrize("file", [ACCESS, HOUSEHOLD, DOCSIS, LTE])
 def test_each_candidate_is_a_scenario_of_its_own(file: Path) -> None:
     scenario = Scenario.load(file)
     design, in_use, _ = fitting(Design.full([line(scenario)[0]]), scenario)

@@ -23,6 +23,9 @@ class Pack(StrEnum):
     DIFFSERV = "diffserv"
     ACCESS = "access"
     LINE = "line"
+    DOCSIS = "docsis"
+    LTE = "lte"
+    ENTERPRISE = "enterprise"
 
 
 class Element(StrEnum):
@@ -43,8 +46,9 @@ def command(
             "--pack",
             help="two-way: TCP over an asymmetric link; diffserv: edges and cores with AF and EF; "
             "access: a line of 100 Mbit/s down and 5 up with classes by marks, a call, uploads, downloads "
-            "and the web; line: your own line and who uses it, as the next six options say; "
-            "without any of them it asks.",
+            "and the web; docsis: a cable line whose modem waits for grants; lte: a mobile line whose rate "
+            "wanders; enterprise: a VPN line with promises to voice, video, business and the rest; "
+            "line: your own line and who uses it, as the next six options say; without any of them it asks.",
         ),
     ] = Pack.TWO_WAY,
     down: Annotated[
@@ -114,11 +118,8 @@ def command(
     scenario = "scenario.toml" if element else f"{pack.value}.toml"
     place = _STARTERS / "elements" / element if element else _STARTERS / pack.value
     # a program to start from is none of perhop's modules: its name has an end more here
-    programs = sorted(place.glob("*.py.txt"))
-    starters = [*programs, *(place / name for name in (scenario, "campaign.toml", "README.md"))]
-    files = {
-        directory / one.name.removesuffix(".txt"): one.read_text("utf-8") for one in starters if one.is_file()
-    }
+    starters = sorted(one for one in place.iterdir() if one.is_file() and one.suffix != ".j2")
+    files = {directory / one.name.removesuffix(".txt"): one.read_text("utf-8") for one in starters}
     if pack is Pack.LINE:
         before = directory / scenario
         if is_there(before):
@@ -166,8 +167,9 @@ def command(
         for file in files:
             print(file)
         command = ["reproduce", str(directory), "--quick"] if study else ["run", str(directory / scenario)]
-        for program in programs:
-            command = ["test-element", str(directory / program.stem)]
+        if element:
+            (program,) = (one for one in files if one.suffix == ".py")
+            command = ["test-element", str(program)]
         print(f"next: {shlex.join(['perhop', *command])}")
         if notebook:
             first = shlex.quote(str(directory / "first-look"))
