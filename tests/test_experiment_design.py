@@ -302,6 +302,6 @@ def test_a_level_that_stands_alone_may_write_what_another_factor_does(scenario: 
 
 
 def test_a_run_is_known_by_the_results_version_that_last_changed_what_it_gives(scenario: Scenario) -> None:
-    assert scenario.key().results_version == KEPT_SINCE
+    assert scenario.key().results_since == KEPT_SINCE
     prague = scenario.override("flow.up.tcp.cc=prague", "flow.up.tcp.ecn=ect1")
-    assert prague.key().results_version == prague.core.results_since == 11
+    assert prague.key().results_since == prague.core.results_since == 11

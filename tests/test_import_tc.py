@@ -264,7 +264,9 @@ def test_transmit_queues_are_one() -> None:
 def test_several_devices() -> None:
     two = ROOT + "fq_codel\n" + ROOT.replace("eth0", "ifb0") + "cake bandwidth 20mbit\n"
     assert refused(two) == ["queues of several devices: --device takes one of eth0, ifb0"]
-    assert queue(two.replace("ifb0", "eth0"))["kind"] == "cake"
+    twice = two.replace("ifb0", "eth0")
+    assert refused(twice)[0].endswith(": line 1 has a qdisc there already: write `replace`, or leave one out")
+    assert queue(twice.replace("add", "replace"))["kind"] == "cake"
     assert port(two, device="ifb0")["class"][0]["queue"]["kind"] == "cake"
     assert left_out(two) == []
     assert refused(two, device="eth9") == [
@@ -297,8 +299,8 @@ def test_several_devices() -> None:
         ("start() {", "no conditions, loops or functions: write the commands of tc out"),
         (ROOT + "drr\ntc qdisc change dev eth0 root handle 1: drr", "only `add`, `replace` and"),
         ("echo 'never closed", "No closing quotation"),
-        ('[{"kind": ', "no JSON: Expecting value"),
-        ("[" * 5000, "no JSON: "),
+        ('[{"kind": ', "not JSON: Expecting value"),
+        ("[" * 5000, "not JSON: "),
         ('[[3]]', "no qdisc, class or filter of `tc -j`"),
         ("filter parent 1: protocol ip pref 1 u32 chain 0", "filters are read from `tc -j filter show`"),
         (ROOT + "prio\ntc qdisc add dev eth0 parent 1:1 handle 2: prio", "a class of perhop has a queue"),

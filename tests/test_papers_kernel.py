@@ -110,7 +110,7 @@ def test_rows_and_verdicts_of_the_arms_stand_side_by_side(tmp_path: Path) -> Non
     assert len(live) == len(found["runs"]) / 2 == 20
     assert all(one["lateness_s"]["p99"] == 2e-4 and one["event_digest"] for one in live)
     assert live[0]["values"] == found["runs"][0]["values"]
-    hosts = ("kernel", "s[0]", "case=per-flow, case=aggregate", "tcp_sack 0", "quickack 1", "1500")
+    hosts = ("kernel", "s[0]", "all 2", "tcp_sack 0", "quickack 1", "1500")
     assert kernel.host_settings(found) == [hosts]
     assert {"commit", "date", "cpu", "hz"} <= found["made"].keys()
     for text in ("tcp_sack 0", "quickack 1", "timers expire on jiffies", "0.20 ms", "0.40 ms"):

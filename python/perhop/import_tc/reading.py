@@ -83,7 +83,8 @@ class Reader:
                 try:
                     found, end = json.JSONDecoder(object_pairs_hook=_pairs).raw_decode(text, start)
                 except (ValueError, RecursionError) as error:
-                    self.refused.add(self._line, "", f"no JSON: {error}")
+                    why = getattr(error, "msg", "nested too deeply")
+                    self.refused.add(self._line, "", f"not JSON: {why}")
                     return
                 for one in found:
                     self._json(one)
@@ -137,8 +138,8 @@ class Reader:
         if words[0].rpartition("/")[2] == "tc":
             words = [word for at, word in enumerate(words) if at and not (at == 1 and word.startswith("-"))]
         match words:
-            case [what, "add" | "replace", *rest] if what in _OBJECTS:
-                self._part(what, "", {}, rest, line, is_shown=False)
+            case [what, "add" | "replace" as verb, *rest] if what in _OBJECTS:
+                self._part(what, "", {}, rest, line, is_shown=False, adds=verb == "add")
             case ["qdisc", "del" | "delete", "dev", device, "root", *_]:
                 self._parts = {key: one for key, one in self._parts.items() if one.device != device}
                 self.left_out.add(self._line, line, "it takes back what was there")
@@ -148,7 +149,15 @@ class Reader:
                 self.left_out.add(self._line, line, "no command of tc that sets up queues")
 
     def _part(
-        self, what: str, kind: str, head: dict[str, str], rest: list[str], line: str, is_shown: bool
+        self,
+        what: str,
+        kind: str,
+        head: dict[str, str],
+        rest: list[str],
+        line: str,
+        *,
+        is_shown: bool,
+        adds: bool = False,
     ) -> None:
         words = (*_HEAD, *_NAMED, *(_PREF if what == "filter" else ()))
         while rest and rest[0] in words:
@@ -163,7 +172,7 @@ class Reader:
         if what == "filter" and is_shown:
             raise Refused("filters are read from `tc -j filter show`")
         taken = head | {"words": rest} if what == "filter" else options(kind, rest)
-        self._keep(what, kind, head, taken, line, is_shown)
+        self._keep(what, kind, head, taken, line, is_shown=is_shown, adds=adds)
 
     def _json(self, one: Any) -> None:
         try:
@@ -187,14 +196,23 @@ class Reader:
             self.refused.add(self._line, json.dumps(one), str(error))
 
     def _keep(
-        self, what: str, kind: str, head: dict[str, str], taken: dict[str, Any], text: str, is_shown: bool
+        self,
+        what: str,
+        kind: str,
+        head: dict[str, str],
+        taken: dict[str, Any],
+        text: str,
+        *,
+        is_shown: bool,
+        adds: bool = False,
     ) -> None:
         if what == "class" and is_shown and kind not in _WITH_CLASSES:
             return  # a band, or a flow of which there are statistics
         handle = ident("0:" if what == "filter" else head.get("handle", "0:"))
         device, parent = head.get("dev", ""), ident(head.get("parent", "0:"))
-        # a later qdisc or class takes the place of one that is there
         place = object() if what == "filter" else (what, device, parent if what == "qdisc" else handle)
+        if adds and (there := self._parts.get(place)):
+            raise Refused(f"line {there.line} has a {what} there already: write `replace`, or leave one out")
         self._parts[place] = Part(
             what, kind, device, handle, parent, taken, self._line, shown(text), is_shown
         )

@@ -109,7 +109,8 @@ def _root(parts: list[Part], device: str | None) -> Part:
     names = ", ".join(one.device for one in roots)
     if found:
         raise Refused(f"queues of several devices: --device takes one of {names}")
-    others = f": there are those of {names}" if names else ""
+    bare = any(one.kind == "noqueue" and device in (None, one.device) for one in parts)
+    others = f": there are those of {names}" if names else ": noqueue has no queue" if bare else ""
     raise Refused(f"no qdisc stands at the root{f' of {device}' if device is not None else ''}{others}")
 
 

@@ -299,7 +299,12 @@ def host_settings(found: Mapping[str, Any]) -> list[tuple[str, ...]]:
     run = {arm: {one["treatment"] for one in found["runs"] if one["arm"] == arm} for arm in found["arms"]}
     for one in found["hosts"]:
         for name, own in one["hosts"].items():
-            same = (one["arm"], _pairs(own["sysctls"]), _pairs(own["route"]), str(own["mtu_bytes"]))
+            same = (
+                one["arm"],
+                _pairs(own["sysctls"]) or "defaults",
+                _pairs(own["route"]),
+                str(own["mtu_bytes"]),
+            )
             hosts.setdefault(same, []).append((name, one["treatments"]))
     return [
         (
@@ -318,12 +323,23 @@ def differences(found: Mapping[str, Any]) -> list[str]:
 
 
 def _members(names: Iterable[str]) -> str:
-    """Return names, the numbers of those of a group together: `a[0, 1], b`."""
-    groups: dict[str, list[str]] = {}
+    """Return names, the numbers of those of a group together: `a[0-3, 7], b`."""
+    groups: dict[str, list[int]] = {}
     for name in dict.fromkeys(names):
         group, _, number = name.rstrip("]").partition("[")
-        groups.setdefault(group, []).append(number)
-    return ", ".join(f"{group}[{', '.join(own)}]" if own[0] else group for group, own in groups.items())
+        groups.setdefault(group, []).extend([int(number)] if number else [])
+    return ", ".join(f"{group}[{_ranges(own)}]" if own else group for group, own in groups.items())
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    """Return numbers in rising order, neighbours as a range: `0-3, 7`."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(str(own[0]) if len(own) == 1 else f"{own[0]}-{own[-1]}" for own in runs)
 
 
 def _treatments(own: Collection[str], run: Collection[str]) -> str:

@@ -219,7 +219,17 @@ def _why_nothing(select: Select, found: Found) -> str:
     if none:
         has = "has" if len(none) == 1 else "have"
         return f"{', '.join(none)} {has} no value in any run, so that nothing can be chosen by it"
-    return "every candidate failed, or had a run without a value, or with zero, of something that is weighed"
+    lacking = {
+        ":".join((*goal.group, goal.response)): sum(
+            not one.get(goal.response, {}).get(goal.group) for one in done
+        )
+        for goal in select.goals
+    }
+    some = ", ".join(f"{name} in {count} of {len(done)}" for name, count in lacking.items() if count)
+    return (
+        "every candidate failed, or had a run without a value, or with zero, of something that is weighed"
+        + (f": {some} runs. Make run.duration longer, or weigh something else" if some else "")
+    )
 
 
 def _behind(select: Select, decided: Selected, runs: Runs) -> float:

@@ -255,7 +255,7 @@ _DESCRIPTION = msgspec.json.Decoder(Description)
 
 
 KEPT_SINCE = 10
-"""The first results version whose runs a later perhop keeps, where nothing has changed what they give."""
+"""Runs of this results version or a later one stay valid until a version changes their scenario."""
 
 
 class Key(NamedTuple):
@@ -265,14 +265,14 @@ class Key(NamedTuple):
     ----------
     treatment
         SHA-256, in hexadecimal, of the resolved scenario without seed and replication.
-    results_version
-        The one since which the scenario gives what it gives, `KEPT_SINCE` at least.
+    results_since
+        The results version since which the scenario gives what it gives, `KEPT_SINCE` at least.
     """
 
     treatment: str
     seed: int
     replication: int
-    results_version: int
+    results_since: int
 
     def hex(self) -> str:
         """Return the key as one word: SHA-256, in hexadecimal."""
