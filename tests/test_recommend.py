@@ -93,7 +93,7 @@ def test_it_answers_goes_on_and_gives_the_same_with_any_number_of_workers(cli: C
     assert told["treatments"] == 10
     assert told["behind"] <= 10.001 or not told["met"]
     assert told["said"][1].startswith("With 95 % confidence")
-    settled = ("Mark ACKs so: ", "Leave ACKs as they are")
+    settled = ("Take these marks for ACKs: ", "Leave ACKs as they are")
     assert told["said"][0].startswith(settled if told["met"] else "Not settled after ")
     assert told["over"]["best effort"]["percent"] > 10
     assert told["runs"] == Store.open("a").runs().height < 10 * told["replications"]

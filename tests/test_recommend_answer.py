@@ -152,7 +152,7 @@ def test_what_one_gains_that_had_nothing_is_said(raced: Callable[..., Store]) ->
     store = raced([BEST_EFFORT, COPY], lambda name, _: {"upload:goodput": float(name == COPY)}, UPLOAD)
     found, said = _answer(store)
     assert (found.taken, found.met) == ("acks=copy", True)
-    assert said[0] == "Mark ACKs so: copy."
+    assert said[0] == "Take these marks for ACKs: copy."
     assert any("better are upload's goodput from none in 1 of 1 run;" in text for text in said)
 
 

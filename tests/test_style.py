@@ -19,7 +19,7 @@ PAGES = (
 TURNS = re.compile(r"\b(?:is|are|was|were) (?:told|said|had)\b|^What [a-z]+ [a-z]+ is\b", re.MULTILINE)
 """Verbs of saying without somebody who says, and clauses as subjects."""
 LONGEST = 50
-"""Words of a sentence, lists in it included."""
+"""Words between two stops, colons and semicolons among them."""
 CODE = re.compile(r"^```.*?^```|^\|.*?$|`[^`]*`|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
 
 
@@ -41,6 +41,6 @@ def test_no_sentence_is_endless(name: str) -> None:
     assert [one for one in sentences if len(one.split()) > LONGEST] == []
 
 
-def test_the_check_sees_such_turns_and_sentences() -> None:
+def test_the_check_sees_such_turns() -> None:
     assert TURNS.search("the rest is told before")
     assert TURNS.search("What is alike is written once")

@@ -139,7 +139,7 @@ def _advice(found: Answer, select: Select) -> str:
         what = "ACKs as they are" if marks else "all as it is"
         called = f" ({name})" if name != AS_IT_IS else ""
         return f"Leave {what}{called}: no difference worth having, which is {worth}."
-    return f"Mark ACKs so: {name}." if marks else f"Take {name}."
+    return f"Take these marks for ACKs: {name}." if marks else f"Take {name}."
 
 
 def _sure(found: Answer, select: Select) -> str:
