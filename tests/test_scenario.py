@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import perhop
 from conftest import Cli
 from perhop import Scenario, ScenarioError, _core
 from perhop.scenario import overrides
+from perhop.scenario.scenario import KEPT_SINCE
 
 TEXT = """
 [run]
@@ -68,12 +68,12 @@ def test_it_can_be_sent_to_another_process(scenario: Scenario) -> None:
 
 def test_its_key_is_what_results_depend_on(scenario: Scenario) -> None:
     key = scenario.key()
-    assert (key.seed, key.replication, key.results_version) == (1, 0, perhop.RESULTS_VERSION)
+    assert (key.seed, key.replication, key.results_since) == (1, 0, KEPT_SINCE)
     assert len(key.treatment) == 64
     written = f"# the same\n{TEXT.replace('1Mbit/s', '1000 kbit/s')}"
     assert Scenario.from_text(written, "other.toml").key() == key
     again = scenario.override(run__seed=2, run__replication=7).key()
-    assert again == (key.treatment, 2, 7, perhop.RESULTS_VERSION)
+    assert again == (key.treatment, 2, 7, KEPT_SINCE)
     other = scenario.override({"link.a-b.rate": "2Mbit/s"}).key()
     assert other.treatment != key.treatment
     # what is resolved is the same scenario

@@ -21,7 +21,7 @@ _INTERFACE = re.compile(r"[^\s\"\\]+")
 
 @dataclass
 class Asked:
-    """What the command line asks for: the scenario and its file, and options as they are written."""
+    """A request on the command line: the scenario and its file, and options as they are written."""
 
     scenario: Scenario
     file: str

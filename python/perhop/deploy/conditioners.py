@@ -17,7 +17,7 @@ class CannotSayError(ValueError):
 
 
 class Rule(NamedTuple):
-    """What comes nearest to a conditioner: which packets, what is done, and their scheduler if there is one.
+    """The nearest rule to a conditioner: which packets, what is done, and their scheduler if there is one.
 
     The model wants a queue between classifier and scheduler; it has the name of the rule.
     """

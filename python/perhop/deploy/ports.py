@@ -1,4 +1,4 @@
-"""What a scenario asks of a node's ports: tables, rates of classes, and which packets a class takes."""
+"""The ports of a node as a scenario asks for them: tables, rates of classes, and which packets a class takes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PACKET = 1500
 
 @dataclass
 class Node:
-    """What there is to set at a node.
+    """The settings of a node.
 
     Parameters
     ----------

@@ -58,7 +58,7 @@ def _fifo(queue: Table, rate: float, cannot: list[str]) -> str:
 
 
 def _own(kind: str, queue: Table, rate: float, cannot: list[str]) -> str:
-    """Say a queue whose qdisc is called as it is."""
+    """Write a queue whose qdisc has its name."""
     del rate
     return " ".join([kind, *_said(kind, queue, cannot)])
 

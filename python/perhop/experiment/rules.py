@@ -77,7 +77,7 @@ class Goal:
 
 @dataclass(frozen=True)
 class Bound:
-    """What a response without groups is promised to lie in; infinite where it has no end."""
+    """The range that a response without groups is promised to lie in; infinite where it has no end."""
 
     response: str
     low: float

@@ -61,7 +61,7 @@ class Part:
 
 
 class Reader:
-    """What is read of an input: parts in order, and remarks on all else.
+    """The contents of an input: parts in order, and remarks on all else.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class Reader:
 
     @property
     def parts(self) -> list[Part]:
-        """What is there in the end."""
+        """The parts that are there in the end."""
         return list(self._parts.values())
 
     def _text(self, line: str, is_shown: bool) -> None:

@@ -79,7 +79,7 @@ def _advice(found: Answer, judged: Judged, taken: Kept, select: Select) -> str:
 
 
 def _has(judged: Judged, taken: Kept) -> str:
-    """Say what a candidate has of each promise, by verdict; of what is broken by how much."""
+    """Write a sentence on what a candidate has of each promise, by verdict; of what is broken by how much."""
     found = []
     for outcome, (word, _) in WORDS.items():
         own = [
@@ -104,7 +104,7 @@ def _measured(promise: Promise, part: ClaimPart) -> str:
 
 
 def _kept_by(found: Answer, judged: Judged) -> str:
-    """Say how many candidates keep all; where none does, how many keep each promise."""
+    """Write how many candidates keep all; where none does, how many keep each promise."""
     keep = [one.name for one in judged.treatments if one.all_kept]
     many = counted(len(judged.treatments), "candidate")
     broken = sum(one.count(Outcome.CONTRADICTED) > 0 for one in judged.treatments)
