@@ -1,4 +1,4 @@
-"""The ports of a node as a scenario asks for them: tables, rates of classes, and which packets a class takes."""
+"""The ports of a node as a scenario asks for them: tables, rates of classes, packets of classes."""
 
 from __future__ import annotations
 
