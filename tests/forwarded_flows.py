@@ -22,7 +22,8 @@ from typing import Any
 
 NODES = {"server": "10.9.1.2", "pc": "10.9.2.2"}
 ROUTER = {"server": "10.9.1.1", "pc": "10.9.2.1"}
-CHUNK = 1024 * 1024
+CHUNK = 128 * 1024
+"""Bytes with one mark: so few that the buffer of a tap holds them, however late it is read."""
 FETCH, SEND = 8080, 8081
 
 ENDS = f"""
