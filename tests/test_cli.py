@@ -212,13 +212,15 @@ def test_run_says_which_rows_of_a_long_table_it_prints(cli: Cli) -> None:
     Path("many.toml").write_text(
         '[run]\nduration = "1s"\n[[node]]\nname = "s"\ncount = 21\n[[node]]\nname = "d"\n[[node]]\n'
         'name = "r"\nkind = "router"\n[[link]]\nends = ["s[*]", "r"]\nrate = "10Mbit/s"\n[[link]]\n'
-        'ends = ["r", "d"]\nrate = "1Mbit/s"\n[[flow]]\nname = "f"\nfrom = "s[*]"\nto = "d"\n'
+        'ends = ["r", "d"]\nrate = "1Mbit/s"\n[[flow]]\nname = "f"\nfrom = "s[0..11]"\nto = "d"\n'
+        '[[flow]]\nname = "g"\nfrom = "s[11..21]"\nto = "d"\n'
     )
     lines = cli("run", "many.toml", "-o", "out [1]").out.splitlines()
     flows = lines.index("20 of 21 rows, the first of each [[flow]]; all are in out [1]/flows.parquet")
-    assert lines[flows - 1].startswith("f[19] ")
+    assert lines[flows - 1].startswith("g[9] ")
     assert "20 of 44 rows, the busiest; all are in out [1]/links.parquet" in lines
-    few = cli("run", "many.toml", "-s", "node.s.count=9", "-o", "few").out
+    one = 'flow=[{ name = "f", from = "s[0]", to = "d" }]'
+    few = cli("run", "many.toml", "-s", one, "-s", "node.s.count=9", "-o", "few").out
     assert " rows, " not in few
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from conftest import Cli
 from perhop import Scenario, StoredRun
+from perhop.report import figures
 from perhop.run import summary
 from perhop.run.record import table_hashes
 from perhop.run.tables import SCHEMA, labels_of
@@ -128,6 +129,109 @@ def test_labels_are_shown(cli: Cli) -> None:
     assert '<td class="t">many</td>' in page
     flows = pl.read_parquet("run/flows.parquet")
     assert flows["congestion"].to_list() == ["r", "r", "c", None]
+
+
+CROWD = """
+[run]
+duration = "4s"
+warmup = "1s"
+[[node]]
+name = "sub"
+count = 30
+[[node]]
+name = "r"
+kind = "router"
+[[node]]
+name = "srv"
+[[link]]
+ends = ["sub[*]", "r"]
+rate = "10Mbit/s"
+delay = ["1ms", "2ms", "30ms"]
+[[link]]
+ends = ["r", "srv"]
+rate = "50Mbit/s"
+[[flow]]
+name = "download"
+from = "srv"
+to = "sub[0..21]"
+count = 2
+[[flow]]
+name = "few"
+from = "srv"
+to = "sub[0..20]"
+[[flow]]
+name = "page"
+from = "srv"
+to = "sub[0..22]"
+application = { kind = "requests", size = { kind = "fixed", size = "20kB" } }
+[[flow]]
+name = "web"
+from = "srv"
+to = "sub[*]"
+arrivals = { mean_interval = "20ms", size = { kind = "exponential", mean = "20kB" } }
+[[udp]]
+name = "voice"
+from = "sub[0..25]"
+to = "srv"
+mark = "EF"
+application = { kind = "call" }
+"""
+
+
+def test_groups_of_many_are_told_by_quantiles_over_their_members(tmp_path: Path) -> None:
+    result = Scenario.from_text(CROWD, "crowd.toml").run()
+    groups = {(one.table, one.name): one for one in summary.groups(result.tables(), 20)}
+    # both ways of a call are members; twenty are not many
+    sizes = {key: len(one.values) for key, one in groups.items()}
+    assert sizes == {
+        ("flows", "download"): 21,
+        ("flows", "page"): 22,
+        ("flows", "web"): 30,
+        ("udp", "voice"): 50,
+        ("applications", "page"): 22,
+        ("calls", "voice"): 50,
+    }
+    # the two connections of a subscriber are one member
+    of_download = result.flows.filter(pl.col("name").str.starts_with("download["))
+    each = of_download.group_by("to").agg(pl.sum("goodput_bit_s"))["goodput_bit_s"].sort()
+    download = groups["flows", "download"]
+    assert download.values.to_list() == pytest.approx(each.to_list())
+    assert [download.quantile(permille) for permille in (1, 50, 500, 1000)] == pytest.approx(
+        [each[0], each[1], each[10], each[20]]
+    )
+    transfers = result.flows.filter(pl.col("name").str.starts_with("web["))["goodput_bit_s"]
+    assert groups["flows", "web"].values.sum() == pytest.approx(transfers.sum())
+    stored = result.save(tmp_path / "run")
+    numbers = figures.find(stored, "members").data()
+    assert numbers["group"].unique(maintain_order=True).to_list() == ["download", "page", "web", "voice"]
+    drawn = numbers.filter(pl.col("group") == "download")
+    below = each.filter(each <= each[6]).len() / len(each)
+    assert drawn.filter(pl.col("rate_bit_s") <= each[6] + 1)["share"].max() == pytest.approx(below, abs=0.005)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_groups_of_many_take_a_row(cli: Cli) -> None:
+    Path("crowd.toml").write_text(CROWD)
+    ran = cli("run", "crowd.toml", "-o", "run", "--report").out
+    lines = ran.splitlines()
+    at = lines.index("Groups of many after the warm-up: what 5, 50 and 95 % of the members do not exceed")
+    rows = [line.split()[:4] for line in lines[at + 3 : at + 9]]
+    assert [row[0] for row in rows] == ["download", "page", "web", "voice", "page", "voice"]
+    assert rows[4][1:4] == ["median", "load", "22"]
+    assert rows[5][1:3] == ["MOS", "50"]
+    for members in ("download[", "page[", "voice["):
+        assert members not in ran
+    assert "voice (50 flows)" in ran
+    # what is not in a group of many is still told flow by flow
+    assert sum(line.startswith("few[") for line in lines) == 20
+    page = Path("run/report.html").read_text()
+    assert '<h2 id="groups">' in page
+    assert page.count("Groups of many after the warm-up") == 1
+    few = cli(
+        "run", "crowd.toml", "-s", "udp.voice.from=sub[0..10]", "-s", "flow=[]", "-o", "few", "--report"
+    )
+    assert "Groups of many" not in few.out
+    assert "groups" not in Path("few/report.html").read_text().split("</nav>")[0]
 
 
 def test_labels_that_cannot_be_columns_are_refused(cli: Cli) -> None:

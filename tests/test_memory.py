@@ -15,7 +15,8 @@ from perhop import Scenario, StoredRun
 from perhop.cli.exit import ExitCode
 from perhop.run.tables import TRACES
 
-DUMBBELL = Path(__file__).parents[1] / "bench" / "cases" / "dumbbell-100.toml"
+CASES = Path(__file__).parents[1] / "bench" / "cases"
+DUMBBELL = CASES / "dumbbell-100.toml"
 """A hundred flows: 240,000 steps of packets in a second."""
 
 
@@ -61,6 +62,23 @@ def test_four_million_values_of_series(tmp_path: Path) -> None:
     )
     needed = Scenario.load(DUMBBELL, ("run.duration=20s", "run.interval=10ms")).core.memory_bytes
     assert peak - itself < needed / 1e6 < 1.5 * (peak - itself)
+
+
+def subscribers(active: int, idle: int, folder: Path) -> int:
+    """Run an access network of so many subscribers for a moment; return the peak of memory in MB."""
+    counts = {"loader": active // 2, "surfer": active // 2, "idle": idle}
+    settings = [f"node.{name}.count={count}" for name, count in counts.items()]
+    settings += ["run.duration=20ms", "run.warmup=0s", "run.interval=20ms"]
+    words = [word for setting in settings for word in ("-s", setting)]
+    return peak_of("run", str(CASES / "access.toml"), *words, "-o", str(folder))
+
+
+def test_a_subscriber_takes_little_memory(tmp_path: Path) -> None:
+    few = subscribers(2, 1, tmp_path / "few")
+    # 5.5 kB, and 16 before idle hosts were their ports alone
+    assert subscribers(2, 20_000, tmp_path / "idle") - few < 180
+    # 24 kB with what they send at the start, and 57 while a host had an array as long as the list of flows
+    assert subscribers(6000, 1, tmp_path / "active") - few < 220
 
 
 @pytest.mark.long

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from conftest import Cli
@@ -68,6 +69,16 @@ def test_nothing_is_said_where_chance_or_the_hosts_mix_the_phases(change: str) -
 @pytest.mark.parametrize("name", ["red", "af", "upload", "acks-first"])
 def test_nothing_is_said_of_the_other_lessons_with_exact_hosts(name: str) -> None:
     assert effect(Scenario.load(LESSONS / f"{name}.toml").override(EXACT, SHORT)) is None
+
+
+def test_what_was_on_its_way_when_the_measured_time_began_is_no_loss() -> None:
+    equal = Scenario.from_text(CONSTANT.replace('"1300us"', '"1ms"'), "x.toml").override(
+        "link.r-d.rate=1Gbit/s"
+    )
+    tables = equal.run().tables()
+    more = (pl.col("name") == "video[1]").cast(pl.UInt64)
+    tables["udp"] = tables["udp"].with_columns(arrived_packets=pl.col("sent_packets") + more)
+    assert phase.effect(tables, equal.describe()) is None
 
 
 def test_constant_streams_are_equal_only_over_equal_links() -> None:

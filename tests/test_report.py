@@ -444,7 +444,7 @@ to = "b[0]"
 
 def test_what_was_idle_is_left_out_and_transfers_are_one_row_of_marks(tmp_path: Path) -> None:
     run = Scenario.from_text(PAIRS).run().save(tmp_path / "run")
-    marks = summary.marks(run.table("marks"), run.scenario().describe())
+    marks = summary.marks(run.table("marks"), run.scenario().describe(), 20)
     assert marks["flow"].to_list() == ["web (3 transfers)", "bulk"]
     assert marks["flows"].to_list() == [3, 1]
     assert marks["arrived_bytes"].sum() == run.table("marks")["arrived_bytes"].sum()

@@ -1,6 +1,10 @@
-"""The compiled core: scenario files, their mistakes, runs. Columns cross as NumPy arrays or lists of str."""
+"""The compiled core: scenario files, their mistakes, runs.
 
-from typing import Protocol, TypedDict, final, type_check_only
+Columns cross as NumPy arrays, words as each of them once and a number for each row, labels as lists.
+"""
+
+from collections.abc import Callable
+from typing import Generic, Protocol, TypedDict, TypeVar, final, type_check_only
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +41,9 @@ __version__: str
 RESULTS_VERSION: int
 FORMAT: int
 
-_Columns = dict[str, NDArray[np.float64] | NDArray[np.uint64] | list[str]]
+_Frame = TypeVar("_Frame")
+_Words = tuple[list[str], NDArray[np.uint32]]
+_Columns = dict[str, NDArray[np.float64] | NDArray[np.uint64] | _Words | list[str | None]]
 
 @type_check_only
 class Diagnostic(TypedDict):
@@ -73,11 +79,11 @@ class Table(TypedDict):
     columns: list[Column]
 
 @type_check_only
-class Columns(TypedDict):
-    """What a run leaves: the columns of its tables and of its traces."""
+class Finished(TypedDict, Generic[_Frame]):
+    """What a run leaves."""
 
-    tables: dict[str, _Columns]
-    trace: dict[str, _Columns]
+    tables: dict[str, _Frame]
+    trace: dict[str, _Frame]
     counts: dict[str, int]
     delays: dict[tuple[str, str], tuple[NDArray[np.uint64], NDArray[np.uint64]]]
     invariants: list[str]
@@ -273,7 +279,7 @@ class Scenario:
     def memory_bytes(self) -> int: ...
     def resolve(self) -> str: ...
     def treatment(self) -> str: ...
-    def describe(self) -> str: ...
+    def describe(self, part: str) -> str: ...
     def simulate(self, trace: list[str]) -> Simulation: ...
 
 @final
@@ -286,8 +292,8 @@ class Simulation:
     def keep_endless_goodputs_only(self) -> None: ...
     def capture(self, files: list[tuple[str, str]]) -> None: ...
     def close_captures(self) -> None: ...
-    def take_recorded(self) -> dict[str, _Columns]: ...
-    def finish(self) -> Columns: ...
+    def take_recorded(self, frame: Callable[[_Columns], _Frame]) -> dict[str, _Frame]: ...
+    def finish(self, frame: Callable[[_Columns], _Frame]) -> Finished[_Frame]: ...
 
 def nearest_rank(total: int, permille: int) -> int:
     """Return which of so many values in order, from 1, is the first that the share of all are not above."""

@@ -78,18 +78,14 @@ impl<P: OnWire> Router<P> {
         }
     }
 
-    fn route(&self, meta: &Meta) -> Option<u32> {
-        self.routes.get(route_key(meta.flow, meta.dir))
-    }
-
     fn towards(&self, host: Address) -> Option<u32> {
         let at = self.hosts.binary_search_by_key(&host, |known| known.0).ok()?;
         Some(self.hosts[at].1.0)
     }
 
-    /// The port by which a packet leaves, if its flow has a route.
+    /// The port by which a packet leaves, if its flow has a route that need not be searched for.
     pub fn way_out(&self, meta: &Meta) -> Option<(u32, &Outgoing<P>)> {
-        let port = self.route(meta)?;
+        let port = self.routes.at(route_key(meta.flow, meta.dir))?;
         Some((port, &self.outgoing[port as usize]))
     }
 
@@ -116,13 +112,20 @@ impl<P: OnWire> Router<P> {
     }
 
     fn forward(&mut self, now: Instant, pkt: P, io: &mut dyn Io<P>) {
-        match self.route(pkt.meta()).or_else(|| self.towards(pkt.destination()?)) {
+        let key = route_key(pkt.meta().flow, pkt.meta().dir);
+        match self.routes.at(key).or_else(|| self.search(key, &pkt)) {
             Some(port) => {
                 self.outgoing[port as usize].enqueue(now, pkt, io);
                 io.ready(PortId(port));
             }
             None => io.dropped(now, self.site, pkt, DropReason::Unclassified),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn search(&self, key: u32, pkt: &P) -> Option<u32> {
+        self.routes.search(key).or_else(|| self.towards(pkt.destination()?))
     }
 }
 

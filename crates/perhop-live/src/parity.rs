@@ -79,7 +79,8 @@ pub fn replay(scenario: &Scenario, arrivals: &[Arrival], trace: TraceKinds) -> i
     }
     let host_node =
         |node: usize, site, ports| KernelHost::new(site, ports, ends.remove(&node).unwrap_or_default());
-    let mut simulation = Simulation::of(assemble(scenario, network, trace, starts, host_node), &scenario.run);
+    let mut simulation =
+        Simulation::of(assemble(scenario, network, trace, starts, |_| true, host_node), &scenario.run);
     for arrival in arrivals {
         simulation.advance_to(arrival.at);
         simulation.at_host(arrival.at, arrival.node, |host_node, io| {

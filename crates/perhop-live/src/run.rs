@@ -105,7 +105,7 @@ pub fn run(
     let host_node = |node: usize, site: SiteId, ports| {
         KernelHost::new(site, ports, ends.remove(&node).unwrap_or_default())
     };
-    let built = assemble(scenario, network, trace, starts, host_node);
+    let built = assemble(scenario, network, trace, starts, |_| true, host_node);
     let mut driver = Driver::new(Simulation::of(built, &scenario.run), scenario, hosts)?;
     driver.simulation.capture(scenario, asked.captures)?;
     driver.arrivals = asked.arrivals.as_ref().map(|_| Vec::new());

@@ -1,4 +1,4 @@
-//! A resolved scenario as JSON: nodes, links with their ports, flows; and ports, conditioners and TCPs as they are written.
+//! The parts of a resolved scenario as JSON: nodes, links with their ports, flows; and ports, conditioners and TCPs as they are written.
 
 use std::collections::BTreeMap;
 
@@ -8,61 +8,76 @@ use perhop_core::queue::Thresholds;
 use perhop_core::units::QueueSize;
 use perhop_scenario::Loaded;
 use perhop_scenario::model::{
-    Application, Class, Conditioner, Flow, Link, Meter, Node, NodeKind, Scenario, Scheduler, Selector, Udp,
+    Application, Class, Conditioner, Flow, Link, Meter, Node, NodeKind, Run, Scenario, Scheduler, Selector,
+    Udp,
 };
 use serde_json::{Value, json};
 
-/// The whole scenario. Only one entry of a list is a value at a time: a hundred thousand links would take a gigabyte.
-pub fn to_json(loaded: &Loaded) -> serde_json::Result<String> {
+/// A part of the scenario. Only one entry of a list is a value at a time: a hundred thousand links would take a gigabyte.
+pub fn to_json(loaded: &Loaded, part: &str) -> serde_json::Result<String> {
     let Loaded { file, scenario, .. } = loaded;
-    let run = &scenario.run;
     let name = |node: usize| scenario.nodes[node].name.as_str();
-    let profiles: BTreeMap<String, String> =
-        file.flow.iter().map(|flow| (flow.name.to_string(), flow.tcp.profile.to_string())).collect();
-    let profile = |flow: &Flow| profiles.get(flow.name.split('[').next().unwrap_or_default());
-    let run = json!({
+    Ok(match part {
+        "run" => run(&scenario.run).to_string(),
+        "nodes" => list(&scenario.nodes, node),
+        "links" => list(&scenario.links, |l| link(l, name(l.from), name(l.to))),
+        "bare_links" => list(&scenario.links, |l| {
+            json!([name(l.from), name(l.to), l.rate.bits_per_sec(), l.delay.as_secs_f64()])
+        }),
+        "conditioners" => list(&scenario.conditioners, |c| conditioner(c, scenario)),
+        "settings" => {
+            let tcp = list(&file.flow, |flow| {
+                let mut of = json!({"name": flow.name, "tcp": flow.tcp, "ack": flow.ack});
+                if let Some(control) = &flow.control {
+                    of["control"] = json!(control);
+                }
+                of
+            });
+            let ports = serde_json::to_string(&file.port)?;
+            let treated = serde_json::to_string(&file.conditioner)?;
+            let promises = serde_json::to_string(&file.sla)?;
+            format!(r#"{{"port":{ports},"conditioner":{treated},"flow":{tcp},"sla":{promises}}}"#)
+        }
+        "udp" => list(&scenario.udp, |f| udp(f, name(f.from), name(f.to))),
+        "flows" => {
+            let profiles: BTreeMap<String, String> =
+                file.flow.iter().map(|flow| (flow.name.to_string(), flow.tcp.profile.to_string())).collect();
+            let profile = |flow: &Flow| profiles.get(flow.name.split('[').next().unwrap_or_default());
+            list(&scenario.flows, |f| flow(f, name(f.from), name(f.to), profile(f)))
+        }
+        "applications" => list(&scenario.applications, application),
+        "calls" => list(&scenario.calls, |call| {
+            json!({
+                "name": call.name,
+                "jitter_buffer_s": call.jitter_buffer.as_secs_f64(),
+                "ie": call.ie,
+                "bpl": call.bpl,
+            })
+        }),
+        "arrivals_per_s" => {
+            let arrivals: BTreeMap<String, f64> = loaded.arrivals().into_iter().collect();
+            serde_json::to_string(&arrivals)?
+        }
+        other => unreachable!("{other} is no part of a scenario"),
+    })
+}
+
+fn run(run: &Run) -> Value {
+    json!({
         "seed": run.seed,
         "replication": run.replication,
         "duration_s": run.duration.as_secs_f64(),
         "warmup_s": run.warmup.as_secs_f64(),
         "interval_s": run.interval.as_secs_f64(),
         "processing_jitter_s": run.processing_jitter.as_secs_f64(),
-    });
-    let node = |node: &Node| {
-        json!({
-            "name": node.name,
-            "kind": match node.kind { NodeKind::Host => "host", NodeKind::Router => "router" },
-        })
-    };
-    let nodes = list(&scenario.nodes, node);
-    let links = list(&scenario.links, |l| link(l, name(l.from), name(l.to)));
-    let conditioners = list(&scenario.conditioners, |c| conditioner(c, scenario));
-    let udp = list(&scenario.udp, |f| udp(f, name(f.from), name(f.to)));
-    let flows = list(&scenario.flows, |f| flow(f, name(f.from), name(f.to), profile(f)));
-    let applications = list(&scenario.applications, application);
-    let calls = list(&scenario.calls, |call| {
-        json!({
-            "name": call.name,
-            "jitter_buffer_s": call.jitter_buffer.as_secs_f64(),
-            "ie": call.ie,
-            "bpl": call.bpl,
-        })
-    });
-    let ports = serde_json::to_string(&file.port)?;
-    let promises = serde_json::to_string(&file.sla)?;
-    let treated = serde_json::to_string(&file.conditioner)?;
-    let arrivals: BTreeMap<String, f64> = loaded.arrivals().into_iter().collect();
-    let arrivals = json!(arrivals);
-    let tcp = list(&file.flow, |flow| {
-        let mut of = json!({"name": flow.name, "tcp": flow.tcp, "ack": flow.ack});
-        if let Some(control) = &flow.control {
-            of["control"] = json!(control);
-        }
-        of
-    });
-    Ok(format!(
-        r#"{{"run":{run},"nodes":{nodes},"links":{links},"conditioners":{conditioners},"settings":{{"port":{ports},"conditioner":{treated},"flow":{tcp},"sla":{promises}}},"udp":{udp},"flows":{flows},"applications":{applications},"calls":{calls},"arrivals_per_s":{arrivals}}}"#
-    ))
+    })
+}
+
+fn node(node: &Node) -> Value {
+    json!({
+        "name": node.name,
+        "kind": match node.kind { NodeKind::Host => "host", NodeKind::Router => "router" },
+    })
 }
 
 fn list<T>(items: &[T], value: impl Fn(&T) -> Value) -> String {

@@ -166,9 +166,9 @@ impl Scenario {
         py.detach(|| self.0.treatment_toml())
     }
 
-    /// The meaning of the scenario, names expanded, as JSON.
-    fn describe(&self, py: Python<'_>) -> PyResult<String> {
-        let described = py.detach(|| crate::describe::to_json(&self.0));
+    /// A part of the meaning of the scenario, names expanded, as JSON.
+    fn describe(&self, py: Python<'_>, part: &str) -> PyResult<String> {
+        let described = py.detach(|| crate::describe::to_json(&self.0, part));
         described.map_err(|error| PyRuntimeError::new_err(error.to_string()))
     }
 

@@ -9,7 +9,7 @@ use numpy::PyArray1;
 use perhop_core::time::Instant;
 use perhop_scenario::Loaded;
 use perhop_sim::Results;
-use perhop_sim::tables::{Run, TRACES, Table, trace_kinds};
+use perhop_sim::tables::{Run, SERIES, TRACES, Table, trace_kinds};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -89,14 +89,14 @@ impl Simulation {
         self.with_run(py, perhop_sim::Simulation::close_captures)?.map_err(PyErr::from)
     }
 
-    /// The records that are not taken yet.
-    fn take_recorded<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    /// The records that are not taken yet, as `frame` makes tables of columns.
+    fn take_recorded<'py>(&self, py: Python<'py>, frame: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
         let recorded = self.with_run(py, perhop_sim::Simulation::take_recorded)?;
-        tables::to_python(py, &Run::new(&self.loaded.scenario, &recorded), self.trace.iter().copied())
+        tables::to_python(py, &Run::new(&self.loaded.scenario, &recorded), self.trace.iter().copied(), frame)
     }
 
-    /// Runs to the end and returns the results.
-    fn finish<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+    /// Runs to the end and returns the results, as `frame` makes tables of columns.
+    fn finish<'py>(&self, py: Python<'py>, frame: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyDict>> {
         let results = py
             .detach(|| {
                 let run = self.run.lock().unwrap_or_else(PoisonError::into_inner).take();
@@ -104,7 +104,7 @@ impl Simulation {
             })
             .ok_or_else(over)?;
         self.end_if_failed(py)?;
-        to_python(py, &self.loaded, &results, &self.trace)
+        to_python(py, &self.loaded, results, &self.trace, frame)
     }
 }
 
@@ -163,14 +163,16 @@ fn delay_counts<'py>(py: Python<'py>, results: &Results) -> PyResult<Bound<'py, 
 fn to_python<'py>(
     py: Python<'py>,
     loaded: &Loaded,
-    results: &Results,
+    results: Results,
     trace: &[&'static Table],
+    frame: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let run = Run::new(&loaded.scenario, results);
+    let run = Run::new(&loaded.scenario, &results);
     let dict = PyDict::new(py);
-    dict.set_item("tables", tables::to_python(py, &run, run.tables())?)?;
-    dict.set_item("trace", tables::to_python(py, &run, trace.iter().copied())?)?;
-    dict.set_item("delays", delay_counts(py, results)?)?;
+    let short = run.tables().filter(|table| table.name != SERIES.name);
+    let framed = tables::to_python(py, &run, short, frame)?;
+    dict.set_item("trace", tables::to_python(py, &run, trace.iter().copied(), frame)?)?;
+    dict.set_item("delays", delay_counts(py, &results)?)?;
     let counts = PyDict::new(py);
     counts.set_item("events", results.counts.events)?;
     counts.set_item("packet_hops", results.counts.packet_hops)?;
@@ -178,5 +180,11 @@ fn to_python<'py>(
     dict.set_item("counts", counts)?;
     dict.set_item("invariants", &results.invariants)?;
     dict.set_item("event_digest", format!("{:016x}", results.event_digest))?;
+    // the longest table comes last, when nothing else takes room beside it
+    let series = tables::columns(py, &run, &SERIES)?;
+    drop(run);
+    drop(results);
+    framed.set_item(SERIES.name, frame.call1((series,))?)?;
+    dict.set_item("tables", framed)?;
     Ok(dict)
 }

@@ -47,9 +47,9 @@ fn links_whole_and_by_direction() {
 fn ports() {
     let port = |overrides: &[&str]| with(overrides).links[0].port.clone();
     assert_eq!(port(&["port.slow-fast.backpressure=4"]).backpressure, Some(4));
-    let share = port(&["port.slow-fast.scheduler.share=0.25"]).scheduler;
+    let share = port(&["port.slow-fast.scheduler.share=0.25"]).scheduler.clone();
     assert_eq!(share, Scheduler::PairedCounter { data: 1, share: 0.25 });
-    let scheduler = port(&[r#"port.slow-fast.scheduler={ kind = "strict-priority" }"#]).scheduler;
+    let scheduler = port(&[r#"port.slow-fast.scheduler={ kind = "strict-priority" }"#]).scheduler.clone();
     assert_eq!(scheduler, Scheduler::StrictPriority);
     let queue =
         port(&["port.slow-fast.class.acks.queue.kind=fifo", "port.slow-fast.class.acks.queue.limit=9p"]);

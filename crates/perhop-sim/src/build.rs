@@ -11,9 +11,9 @@ use perhop_core::serializer::Serializer;
 use perhop_core::sink::SiteId;
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
-use perhop_scenario::build::{Network, Parts};
+use perhop_scenario::build::{Network, Sites};
 use perhop_scenario::elements::ElementError;
-use perhop_scenario::model;
+use perhop_scenario::model::{self, NodeKind};
 use perhop_scenario::routes::Route;
 use perhop_tcp::ack::{AckPolicy, EverySegment};
 use perhop_tcp::receiver::{Receiver, ReceiverParams};
@@ -52,7 +52,7 @@ pub struct Built<H: HostNode> {
     /// Name of each link, in the engine's order.
     pub link_names: Vec<String>,
     /// Path of each site.
-    pub sites: Vec<String>,
+    pub sites: Sites,
 }
 
 /// Builds the run of a valid scenario; it fails if an element from outside cannot be built.
@@ -63,7 +63,7 @@ pub fn build(
 ) -> Result<Built<Host>, ElementError> {
     let starts = starts(scenario);
     let network = Network::new(scenario, elements)?;
-    let mut ends: Vec<ends::Ends> = scenario.nodes.iter().map(|_| ends::Ends::default()).collect();
+    let mut ends = room(scenario);
     let mut placing = Placing { scenario, elements, ports: &network.port, starts: &starts, ends: &mut ends };
     for (node, application) in applications_of(scenario, &starts) {
         placing.ends[node].applications.push(application);
@@ -71,11 +71,27 @@ pub fn build(
     for (i, route) in network.routes.iter().enumerate() {
         placing.flow(i, route)?;
     }
+    let used: Vec<bool> = ends.iter().map(|ends| !ends.is_empty()).collect();
     let host = |node: usize, site, outgoing| {
         let processing = Processing::new(&scenario.run, &scenario.nodes[node].name);
         Host::new(site, outgoing, std::mem::take(&mut ends[node]), processing, trace.tcp)
     };
-    Ok(assemble(scenario, network, trace, starts, host))
+    Ok(assemble(scenario, network, trace, starts, |node| used[node], host))
+}
+
+/// No ends yet at any node, with room for its connections: without it a list of one has room for four.
+fn room(scenario: &model::Scenario) -> Vec<ends::Ends> {
+    let mut counts = vec![(0, 0); scenario.nodes.len()];
+    for flow in &scenario.flows {
+        counts[flow.from].0 += 1;
+        counts[flow.to].1 += 1;
+    }
+    let empty = |(senders, receivers)| ends::Ends {
+        senders: Vec::with_capacity(senders),
+        receivers: Vec::with_capacity(receivers),
+        ..ends::Ends::default()
+    };
+    counts.into_iter().map(empty).collect()
 }
 
 /// When each flow begins, TCP and then UDP, jitter drawn.
@@ -118,38 +134,62 @@ pub fn listener_of(scenario: &model::Scenario, k: usize, start: Instant) -> Opti
     Some(Box::new(Heard::new(&scenario.run, flow, start, buffer)))
 }
 
-/// Puts a run together: `host` makes the host of a node from its number, its site and its outgoing interfaces.
+/// Puts a run together: `host` makes the host of a node from its number, its site and its outgoing interfaces. A host that is
+/// not `used` needs none: packets neither begin nor end there.
 pub fn assemble<H: HostNode>(
     scenario: &model::Scenario,
     network: Network<H::Packet>,
     trace: TraceKinds,
     starts: Vec<Instant>,
+    used: impl Fn(usize) -> bool,
     mut host: impl FnMut(usize, SiteId, Vec<Outgoing<H::Packet>>) -> H,
 ) -> Built<H> {
-    let Network { nodes, order, first_link, port, port_sites, routes, mut sites } = network;
-    let built = |(i, (node, parts)): (usize, (&model::Node, Parts<H::Packet>))| {
-        let site = sites.intern(format!("node.{}", node.name));
+    let Network { nodes: parts, order, mut first_link, port, port_sites, routes, mut sites } = network;
+    let timed = |node: usize| parts[node].outgoing.iter().any(|out| out.port.has_deadlines());
+    let is_idle = |(i, node): (usize, &model::Node)| node.kind == NodeKind::Host && !used(i) && !timed(i);
+    let is_idle: Vec<bool> = scenario.nodes.iter().enumerate().map(is_idle).collect();
+    let number = numbers(&is_idle);
+    let mut nodes = Vec::with_capacity(is_idle.iter().filter(|idle| !**idle).count());
+    let mut idle = Vec::with_capacity(is_idle.len() - nodes.capacity());
+    for (i, (node, parts)) in scenario.nodes.iter().zip(parts).enumerate() {
+        let site = sites.intern(&format!("node.{}", node.name));
         match node.kind {
-            model::NodeKind::Host => AnyNode::Host(host(i, site, parts.outgoing)),
-            model::NodeKind::Router => AnyNode::Router(parts.router(site)),
+            _ if is_idle[i] => idle.push(parts.outgoing.into_boxed_slice()),
+            NodeKind::Host => nodes.push(AnyNode::Host(host(i, site, parts.outgoing))),
+            NodeKind::Router => nodes.push(AnyNode::Router(parts.router(site))),
         }
-    };
-    let nodes = scenario.nodes.iter().zip(nodes).enumerate().map(built).collect();
-    let links = order.iter().map(|&l| link(scenario, &port, l)).collect();
+    }
+    let mut busy = is_idle.iter().map(|idle| !idle);
+    first_link.retain(|_| busy.next().unwrap_or_default());
+    let links = order.iter().map(|&l| link(scenario, &port, &number, l)).collect();
     let link_names = order.iter().map(|&l| scenario.links[l].name.clone()).collect();
-    let ends = scenario.flows.iter().map(|f| (f.from, f.to)).collect();
-    let udp_ends = scenario.udp.iter().map(|f| (f.from, f.to)).collect();
-    let senders = if trace.tcp { scenario.flows.iter().map(|f| small(f.from)).collect() } else { Vec::new() };
+    let place = |node: usize| number[node] as usize;
+    let ends = scenario.flows.iter().map(|f| (place(f.from), place(f.to))).collect();
+    let udp_ends = scenario.udp.iter().map(|f| (place(f.from), place(f.to))).collect();
+    let senders =
+        if trace.tcp { scenario.flows.iter().map(|f| number[f.from]).collect() } else { Vec::new() };
     let contracts = Contracts::new(scenario);
     let recorder = Recorder::new(trace, contracts.names.len());
     let links_of = routes.iter().map(|route| route.forward.iter().map(|&l| scenario.links[l].delay));
     let propagation = links_of.map(|links| links.fold(Span::ZERO, |sum, delay| sum + delay));
     let delays = Delays::new(contracts.class_of.iter().copied().zip(propagation));
-    let engine = Engine::new(nodes, links, first_link, senders, port_sites, recorder, delays);
-    Built { engine, ends, udp_ends, starts, contracts, link_names, sites: sites.into_paths() }
+    let engine = Engine::new((nodes, idle), links, first_link, senders, port_sites, recorder, delays);
+    Built { engine, ends, udp_ends, starts, contracts, link_names, sites }
 }
 
-fn link<P: Packet>(scenario: &model::Scenario, ports: &[PortId], l: usize) -> Link<P> {
+/// The number of each node in the engine: in order, those that are idle after the others.
+fn numbers(is_idle: &[bool]) -> Vec<u32> {
+    let busy = is_idle.iter().filter(|idle| !**idle).count();
+    let (mut next, mut next_idle) = (0, busy);
+    let number = |&idle: &bool| {
+        let next = if idle { &mut next_idle } else { &mut next };
+        *next += 1;
+        small(*next - 1)
+    };
+    is_idle.iter().map(number).collect()
+}
+
+fn link<P: Packet>(scenario: &model::Scenario, ports: &[PortId], number: &[u32], l: usize) -> Link<P> {
     let link = &scenario.links[l];
     // the two directions of a link follow one another
     let back = l ^ 1;
@@ -157,7 +197,7 @@ fn link<P: Packet>(scenario: &model::Scenario, ports: &[PortId], l: usize) -> Li
         None => Transmitter::Constant(Serializer::new(link.rate)),
         Some((_, trace)) => Transmitter::Traced(Box::new(Traced::new(Arc::clone(trace), link.rate))),
     };
-    Link::new(transmitter, link.delay, (small(link.from), ports[l]), (small(link.to), ports[back]))
+    Link::new(transmitter, link.delay, (number[link.from], ports[l]), (number[link.to], ports[back]))
 }
 
 /// Puts the ends of flows at their hosts.

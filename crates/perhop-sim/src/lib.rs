@@ -32,8 +32,8 @@ pub use results::by_class::ClassResult;
 pub use results::sample::{Quantity, Series, Subject};
 pub use results::tables;
 pub use results::{
-    ApplicationResult, ConditionerResult, Counts, FlowResult, LinkResult, MarkResult, QueueResult, Results,
-    UdpResult,
+    ApplicationResult, ConditionerResult, Counts, FlowResult, LinkResult, MarkResult, QueueCounts,
+    QueueResult, Results, UdpResult,
 };
 pub use simulation::Simulation;
 pub use version::{RESULTS_VERSION, results_since};

@@ -76,7 +76,7 @@ impl<H: HostNode> Simulation<H> {
             next_sample: Instant::ZERO + run.interval,
             baseline: None,
             last,
-            series: Series::default(),
+            series: Series::new(run),
             only: None,
         }
     }
@@ -95,7 +95,7 @@ impl<H: HostNode> Simulation<H> {
         scenario: &Scenario,
         files: Vec<(String, Box<dyn std::io::Write + Send>)>,
     ) -> std::io::Result<()> {
-        let known = (&self.built.link_names[..], &self.built.sites[..]);
+        let known = (&self.built.link_names[..], &self.built.sites);
         self.built.engine.recorder.capture = Some(Box::new(Captures::new(scenario, known, files)?));
         Ok(())
     }

@@ -16,5 +16,6 @@ mod own_queue;
 mod pie;
 mod random;
 mod shaped;
+mod subscribers;
 mod tables;
 mod traced;

@@ -79,7 +79,6 @@ fn every_ten_seconds_it_looks_for_the_least_round_trip() {
         run(&network(r#"kind = "fifo", limit = "102p""#), &["run.interval=50ms"], TraceKinds::default());
     let (_, _, windows) = results
         .series
-        .columns
         .iter()
         .find(|(_, quantity, _)| *quantity == Quantity::Cwnd)
         .expect("a series of windows");

@@ -117,7 +117,7 @@ fn drops_are_reported_with_reason_and_place() {
     assert!(drops.len() > 10, "{} drops", drops.len());
     for drop in &drops {
         assert_eq!(drop.event, PacketEvent::Dropped(DropReason::Overflow));
-        assert_eq!(results.sites[drop.site.0 as usize], "port.r1-r2.class.all");
+        assert_eq!(&results.sites[drop.site], "port.r1-r2.class.all");
     }
     let counted: u64 = results.queues.iter().map(|q| q.stats.dropped.packets).sum();
     assert_eq!(counted, drops.len() as u64);
@@ -142,7 +142,7 @@ fn equal_arrivals_keep_the_order_of_their_transmissions() {
     let same = ["flow.f.start_jitter=0s", "link.r1-r2.rate=10Mbit/s", "flow.f.tcp.window=2920B"];
     let results = run(DUMBBELL, &same, ALL);
     let queued = |r: &&PacketRecord| {
-        r.event == PacketEvent::Enqueued && results.sites[r.site.0 as usize] == "port.r1-r2.class.all"
+        r.event == PacketEvent::Enqueued && results.sites[r.site] == *"port.r1-r2.class.all"
     };
     let first: Vec<(u64, u32)> =
         results.trace.packets.iter().filter(queued).take(4).map(|r| (r.time.as_nanos(), r.flow.0)).collect();
@@ -166,7 +166,7 @@ fn backpressure_holds_packets_in_tcp_and_survives_drops() {
     let tight =
         run(&text, &["flow.f.tcp.window=64KiB", "port.a-b.class.all.queue.limit=1p"], TraceKinds::default());
     assert!(tight.queues[0].stats.dropped.packets > 10, "{:?}", tight.queues[0].stats);
-    let (_, _, goodput) = &tight.series.columns[0];
+    let goodput = tight.series.values(0);
     assert!(goodput[5..].iter().all(|&g| g > 0.0), "{goodput:?}");
 }
 

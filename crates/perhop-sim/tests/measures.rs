@@ -149,7 +149,7 @@ fn integral(results: &Results, path: &str, (from, to): (u64, u64)) -> (f64, f64)
         sum.1 += float(waiting.1) * float(until - at);
         at = until;
     };
-    for change in results.trace.queue.iter().filter(|r| results.sites[r.site.0 as usize] == path) {
+    for change in results.trace.queue.iter().filter(|r| results.sites[r.site] == *path) {
         count(change.time.as_nanos(), waiting);
         waiting = (change.backlog.packets, change.backlog.bytes.0);
     }
@@ -159,7 +159,7 @@ fn integral(results: &Results, path: &str, (from, to): (u64, u64)) -> (f64, f64)
 
 /// How long each packet waited that left the class at `path` in the measured time: a class is a FIFO here.
 fn waits(results: &Results, path: &str, (from, _): (u64, u64)) -> Vec<u64> {
-    let at = |r: &&PacketRecord| results.sites[r.site.0 as usize] == path;
+    let at = |r: &&PacketRecord| results.sites[r.site] == *path;
     let times = |event| {
         let of = results.trace.packets.iter().filter(at).filter(move |r| r.event == event);
         of.map(|r| r.time.as_nanos())
@@ -174,7 +174,7 @@ fn traced_delays(results: &Results, hosts: &[&str], from: u64) -> BTreeMap<FlowI
     let mut sent: BTreeMap<(FlowId, u32), Vec<u64>> = BTreeMap::new();
     let mut delays: BTreeMap<FlowId, Vec<u64>> = BTreeMap::new();
     for step in results.trace.packets.iter().filter(|step| step.kind == Kind::Data) {
-        let path = &results.sites[step.site.0 as usize];
+        let path = &results.sites[step.site];
         let key = (step.flow, step.number);
         let leaves_host = hosts.iter().any(|host| path.starts_with(&format!("port.{host}")));
         match step.event {
@@ -254,7 +254,7 @@ fn a_class_offers_what_arrives_and_what_is_dropped() {
     let mut dropped = [[0; 3]; 3];
     let mut by_reason = BTreeMap::new();
     for step in &results.trace.packets {
-        let path = &results.sites[step.site.0 as usize];
+        let path = &results.sites[step.site];
         let (class, is_ack) = (class_of(step.flow), step.kind == Kind::PureAck);
         let ends =
             [path.contains("_host-edge") || path.contains("]-edge"), path.starts_with("port.core-server")];

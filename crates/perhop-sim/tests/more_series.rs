@@ -24,9 +24,10 @@ fn to_ask_for_more_series_changes_nothing_else() {
         format!("{:?}", (&plain.flows, &plain.queues, &plain.classes, &plain.conditioners)),
         format!("{:?}", (&asked.flows, &asked.queues, &asked.classes, &asked.conditioners))
     );
-    let (always, more) = asked.series.columns.split_at(plain.series.columns.len());
+    let all: Vec<_> = asked.series.iter().collect();
+    let (always, more) = all.split_at(plain.series.columns.len());
     // NaN, which is no sample yet, is not equal to itself
-    assert_eq!(format!("{always:?}"), format!("{:?}", plain.series.columns));
+    assert_eq!(format!("{always:?}"), format!("{:?}", plain.series.iter().collect::<Vec<_>>()));
     assert!(more.iter().all(|column| column.2.len() == asked.series.times.len()));
     let new: Vec<_> = named(&asked).difference(&named(&plain)).copied().collect();
     let averages = ["average_bytes", "average_packets", "backlog_bytes", "drop_probability"];
@@ -61,8 +62,8 @@ fn tokens_are_those_of_the_instant_of_the_sample() {
     "#;
     let overrides = ["run.duration=15.5s", "run.series=[\"tokens\"]"];
     let results = run(&format!("{EDGE}{traffic}"), &overrides, TraceKinds::default());
-    let mut levels = results.series.columns.iter().filter(|column| column.0 == Subject::Conditioner(0));
-    let levels = &levels.next().expect("the meter has one bucket").2;
+    let mut levels = results.series.iter().filter(|column| column.0 == Subject::Conditioner(0));
+    let levels = levels.next().expect("the meter has one bucket").2;
     let since = |last: f64, at: f64| (1000.0_f64).min((at - last) * 100.0);
     let expected = (1..=15).map(f64::from).map(|at| match at {
         before if before <= 2.0 => 1000.0,

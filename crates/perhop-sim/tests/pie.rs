@@ -79,7 +79,7 @@ fn the_probability_is_in_the_series_where_it_is_asked_for() {
     ] {
         let queue = format!("port.r-b.class.all.queue={settings}");
         let results = run(&network(), &[&queue, r#"run.series=["averages"]"#], TraceKinds::default());
-        let of = |quantity| results.series.columns.iter().filter(move |column| column.1 == quantity);
+        let of = |quantity| results.series.iter().filter(move |column| column.1 == quantity);
         assert!(of(Quantity::DropProbability).any(|column| column.2.iter().any(|p| *p > 0.0 && *p < 1.0)));
         assert_eq!((of(Quantity::DropProbability).count(), of(Quantity::AveragePackets).count()), (1, 0));
     }

@@ -112,7 +112,7 @@ fn every_cell_of_a_run_is_read() {
     let (series, intervals) = (&results.series, results.series.times.len());
     let Of::Real(value) = TABLES[3].columns[3].of else { panic!("series.value is a number") };
     for row in 0..intervals * 2 {
-        let expected = series.columns[row / intervals].2[row % intervals];
+        let expected = series.values(row / intervals)[row % intervals];
         assert_eq!(value(&run, row).to_bits(), expected.to_bits(), "row {row}");
     }
 }

@@ -37,7 +37,7 @@ def command(
     if as_toml:
         print(loaded.resolve(), end="")
     elif as_json:
-        print_json(loaded.describe())
+        print_json(loaded.describe().parts())
     else:
         show(*_parts(loaded.describe()))
 

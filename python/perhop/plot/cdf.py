@@ -1,4 +1,4 @@
-"""Distributions of delays: the share of packets that took at most so long, from percentiles."""
+"""Distributions: of delays, from percentiles, and of rates over the members of groups."""
 
 from __future__ import annotations
 
@@ -77,3 +77,21 @@ def draw(curves: Sequence[Curve], title: str) -> str:
         style.legend_beside(axes)
         description = "; ".join(f"{one.label}: half within {1e3 * one.delays_s[1]:.4g} ms" for one in curves)
         return style.svg(made, title, description)
+
+
+def draw_rates(table: pl.DataFrame, title: str) -> str:
+    """Return distributions of rates as SVG, from a table of `group`, `rate_bit_s` and `share`."""
+    with style.figure(7.6, 3.6) as (made, axes):
+        for number, (name, rows) in enumerate(table.group_by("group", maintain_order=True)):
+            axes.step(
+                rows["rate_bit_s"] / 1e6,
+                rows["share"],
+                where="post",
+                color=style.COLORS[number % len(style.COLORS)],
+                label=str(name[0]),
+            )
+        axes.set(xlabel="Mbit/s", ylabel="share of members", ylim=(-0.04, 1.04))
+        style.legend_beside(axes)
+        half = table.filter(pl.col("share") >= 0.5).group_by("group", maintain_order=True).first()
+        said = (f"{name}: half below {rate / 1e6:.4g} Mbit/s" for name, rate, _ in half.iter_rows())
+        return style.svg(made, title, "; ".join(said))

@@ -9,6 +9,7 @@ import polars as pl
 from perhop.plot import by_class, cdf, series
 from perhop.report.figure import Figure
 from perhop.run import summary
+from perhop.say.document import MOST_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from perhop.scenario.scenario import Description
 
 _MOST_ROWS = 12
+_SHARES = (1, *range(5, 1001, 5))
+"""Thousandths at which distributions over members are drawn."""
 # what is so many times shorter than the longest would not be seen beside it
 _NOT_SEEN = 100.0
 
@@ -39,6 +42,7 @@ def figures(run: StoredRun, meaning: Description) -> Iterator[Figure]:
         )
     yield from _delays(run.table("classes"))
     yield from _distributions(run.table("classes"))
+    yield from _members(run)
     yield from _waits(run.table("queues"))
 
 
@@ -82,6 +86,31 @@ def _distributions(classes: pl.DataFrame) -> Iterator[Figure]:
         "50, 95, 99, 99.9 and 100 %; what lies between them is not in the folder of a run.",
         lambda: cdf.draw(curves, title),
         lambda: cdf.table(curves).select(pl.col("label").alias("class"), "share", "delay_s"),
+        "classes",
+    )
+
+
+def _members(run: StoredRun) -> Iterator[Figure]:
+    """Go through the figure of the rates that the members of groups of many had, if there are any."""
+    found = [one for one in summary.groups(run.tables, MOST_ROWS) if one.key.endswith("_bit_s")]
+    if not found:
+        return
+    title = "Rates of the members of groups"
+
+    def table() -> pl.DataFrame:
+        rows = [
+            (one.name, one.quantile(share), share / 1000) for one in found[:_MOST_ROWS] for share in _SHARES
+        ]
+        return pl.DataFrame(rows, ["group", "rate_bit_s", "share"], orient="row")
+
+    yield Figure(
+        "members",
+        title,
+        "Share of the members of each group that had at most so much after the warm-up, goodput of TCP and "
+        "throughput of UDP: a curve tells how many are below any rate. Flows of a group between the same two "
+        "hosts are one member.",
+        lambda: cdf.draw_rates(table(), title),
+        table,
         "classes",
     )
 

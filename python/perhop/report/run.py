@@ -14,7 +14,7 @@ from perhop.run import summary
 from perhop.run.record import StoredRun
 from perhop.say.document import MOST_ROWS, Verdict
 from perhop.say.run_promises import of_run
-from perhop.say.run_tables import by_labels
+from perhop.say.run_tables import by_labels, of_groups
 from perhop.scenario.scenario import Scenario
 from perhop.units import counted, percent
 
@@ -81,6 +81,7 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
             "drawn": drawn,
             "promises": of_run(meaning, run.table("classes")),
             "classes": _listing(run.table("classes").with_columns(dropped_otherwise=_OTHERWISE)),
+            "groups": list(of_groups(summary.groups(run.tables, MOST_ROWS))),
             "flows": _listing(flows, first="[[flow]]"),
             "labels": labels,
             "transfer": bool(flows["took_s"].is_not_null().any()),
@@ -140,7 +141,7 @@ def _busy(table: pl.DataFrame, largest: str, counts: tuple[str, ...]) -> dict[st
 
 def _by_mark(table: pl.DataFrame, meaning: Description) -> pl.DataFrame:
     """Return for each flow with marks a text: mark, packets, share of the flow's bytes."""
-    marks = summary.marks(table, meaning)
+    marks = summary.marks(table, meaning, MOST_ROWS)
     if marks.is_empty() or (marks["mark"] == "BE").all():
         return pl.DataFrame()
     share = pl.col("arrived_bytes") / pl.col("arrived_bytes").sum().over("flow")

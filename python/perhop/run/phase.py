@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import polars as pl
@@ -10,9 +11,9 @@ import polars as pl
 from perhop.units import duration, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Set
 
-    from perhop.scenario.scenario import Description, FlowView, LinkView, UdpView
+    from perhop.scenario.scenario import BareLink, Description, FlowView, UdpView
 
 _EXPECTED = 20.0
 """Losses that a flow would have had at the rate of its equals, at least, for so few to be no chance."""
@@ -36,7 +37,7 @@ def effect(tables: Mapping[str, pl.DataFrame], meaning: Description) -> str | No
     if meaning.run.processing_jitter_s or any(tables[name][column].sum() for name, column in chance):
         return None
     losses = _losses(tables)
-    for group in _equals(meaning):
+    for group in _equals(meaning, {name for name, (own, _) in losses.items() if own > 0}):
         lost, sent = (sum(column) for column in zip(*(losses[name] for name in group), strict=True))
         for name in group:
             own, packets = losses[name]
@@ -55,26 +56,37 @@ def effect(tables: Mapping[str, pl.DataFrame], meaning: Description) -> str | No
 def _losses(tables: Mapping[str, pl.DataFrame]) -> dict[str, tuple[int, int]]:
     """Return the packets that each flow lost and sent; retransmissions of TCP stand for losses."""
     flows = tables["flows"].select("name", "retransmissions", "segments_sent")
-    lost = pl.col("sent_packets") - pl.col("arrived_packets")
+    # more arrive than are sent where some were on their way when the measured time began
+    lost = pl.col("sent_packets").cast(pl.Int64) - pl.col("arrived_packets").cast(pl.Int64)
     udp = tables["udp"].select("name", lost.alias("lost"), "sent_packets")
     return {name: (own, sent) for table in (flows, udp) for name, own, sent in table.iter_rows()}
 
 
-def _equals(meaning: Description) -> Iterator[list[str]]:
-    """Give the names of flows that are equal, where there are several."""
-    out: dict[str, list[LinkView]] = defaultdict(list)
-    into: dict[str, list[LinkView]] = defaultdict(list)
-    for link in meaning.links:
-        out[link.source].append(link)
-        into[link.target].append(link)
-
-    def edges(link: LinkView) -> tuple[str, ...]:
-        return tuple(edge.path for edge in meaning.conditioners if link.name in edge.source)
-
+def _equals(meaning: Description, losers: Set[str]) -> Iterator[list[str]]:
+    """Give the names of flows that are equal, where any of their table in the file lost a packet."""
+    tables: dict[object, list[FlowView | UdpView]] = defaultdict(list)
+    endless: list[FlowView | UdpView] = [flow for flow in meaning.flows if flow.size_bytes is None]
+    for flow in endless + list(meaning.udp):
+        tables[type(flow), flow.name.split("[")[0]].append(flow)
+    flows = [of for of in tables.values() if len(of) > 1 and any(flow.name in losers for flow in of)]
+    if not flows:
+        return
+    out: dict[str, list[BareLink]] = {flow.source: [] for of in flows for flow in of}
+    into: dict[str, list[BareLink]] = {flow.target: [] for of in flows for flow in of}
+    for link in meaning.bare_links:
+        if link.source in out:
+            out[link.source].append(link)
+        if link.target in into:
+            into[link.target].append(link)
+    edges: dict[str, list[str]] = defaultdict(list)
+    for edge in meaning.conditioners:
+        for name in edge.source:
+            edges[name].append(edge.path)
     groups: dict[object, list[str]] = defaultdict(list)
-    flows: list[FlowView | UdpView] = [flow for flow in meaning.flows if flow.size_bytes is None]
-    for flow in flows + list(meaning.udp):
-        first = tuple((link.target, link.rate_bit_s, link.delay_s, edges(link)) for link in out[flow.source])
+    for flow in chain.from_iterable(flows):
+        first = tuple(
+            (link.target, link.rate_bit_s, link.delay_s, *edges[link.name]) for link in out[flow.source]
+        )
         last = tuple((link.source, link.rate_bit_s, link.delay_s) for link in into[flow.target])
         groups[type(flow), flow.name.split("[")[0], first, last].append(flow.name)
     yield from (names for names in groups.values() if len(names) > 1)

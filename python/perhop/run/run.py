@@ -168,12 +168,12 @@ def run(
     scenario.try_elements()
     gathered: dict[str, list[pl.DataFrame]] = {kind: [] for kind in kinds}
 
-    def record(rows: Mapping[str, dict[str, Any]]) -> None:
-        for kind, columns in rows.items():
+    def record(rows: Mapping[str, pl.DataFrame]) -> None:
+        for kind, table in rows.items():
             if keep is None:
-                gathered[kind].append(_frame(columns))
+                gathered[kind].append(table)
             else:
-                keep(kind, _frame(columns))
+                keep(kind, table)
 
     simulation = scenario.core.simulate(kinds)
     if not series:
@@ -187,15 +187,15 @@ def run(
         reached = min(duration, reached + step)
         began = time.perf_counter()
         while not simulation.advance_to(reached, PART_ROWS if trace else None):
-            record(simulation.take_recorded())
+            record(simulation.take_recorded(_frame))
         took = time.perf_counter() - began
         step *= 2.0 if took < _SLICE_WALL_S / 2 else 0.5 if took > _SLICE_WALL_S * 2 else 1.0
         if progress is not None:
             progress(reached, duration)
     simulation.close_captures()
-    raw = simulation.finish()
+    raw = simulation.finish(_frame)
     record(raw["trace"])
-    tables: dict[str, Any] = {name: _frame(columns) for name, columns in raw["tables"].items()}
+    tables: dict[str, Any] = raw["tables"]
     return Result(
         scenario=scenario,
         **tables,
@@ -327,11 +327,18 @@ def _frame(columns: dict[str, Any]) -> pl.DataFrame:
 
 
 def _series(name: str, values: Any) -> pl.Series:
-    """Turn a column into a series; a value that does not exist (NaN) becomes null."""
+    """Turn a column into a series; a value that does not exist (NaN) becomes null.
+
+    Parameters
+    ----------
+    values
+        Numbers; words, and for each row the number of its own; or labels, None where there is none.
+    """
+    if isinstance(values, tuple):
+        # a method of a series (`gather`, `fill_nan`) is planned as a query, longer than many a run takes
+        words, numbers = values
+        chosen: pl.Series = pl.Series(name, words, pl.String)[numbers]
+        return chosen
     if isinstance(values, list):
-        # equal words share their letters
-        number = {word: index for index, word in enumerate(dict.fromkeys(values))}
-        codes = np.fromiter(map(number.__getitem__, values), np.uint32, len(values))
-        return pl.Series(name, list(number), pl.String)[codes]
-    # a method of a series (`gather`, `fill_nan`) is planned as a query, which takes longer than many a run
+        return pl.Series(name, values, pl.String)
     return pl.Series(name, values, nan_to_null=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
@@ -11,7 +11,17 @@ from perhop.run.tables import labels_of
 from perhop.stats.warmup import BATCH, mser
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
     from perhop.scenario.scenario import Description
+
+_OF_MEMBERS = {
+    "flows": "goodput_bit_s",
+    "udp": "throughput_bit_s",
+    "applications": "load_p50_s",
+    "calls": "mos",
+}
+"""The column by which the members of a group are told apart, by table."""
 
 
 def first_of_each(table: pl.DataFrame, most: int, name: str = "name") -> pl.DataFrame:
@@ -22,6 +32,48 @@ def first_of_each(table: pl.DataFrame, most: int, name: str = "name") -> pl.Data
     """
     place = pl.int_range(pl.len()).over(_group(name))
     return table.with_row_index("_row").sort(place, "_row").head(most).sort("_row").drop("_row")
+
+
+class Group(NamedTuple):
+    """A table of the scenario file that stands for many: what its members had, in order.
+
+    Parameters
+    ----------
+    table, name, key
+        The table of results, ``web`` of ``web[3]``, and the column of `values`.
+    """
+
+    table: str
+    name: str
+    key: str
+    values: pl.Series
+
+    def quantile(self, permille: int) -> float:
+        """Return what so many thousandths do not exceed, as in the table `classes`."""
+        return float(self.values[_core.nearest_rank(len(self.values), permille) - 1])
+
+
+def groups(tables: Mapping[str, pl.DataFrame], most: int) -> list[Group]:
+    """Return the groups that have more members than `most`.
+
+    Flows of one group between the same two hosts are one member, and their rates are added up.
+    """
+    found = []
+    for table, key in _OF_MEMBERS.items():
+        if table not in tables:
+            continue
+        own = ["from", "to"] if key.endswith("_bit_s") else ["name"]
+        rows = (
+            tables[table].drop_nulls(key).group_by(_group("name").alias("group"), *own, maintain_order=True)
+        )
+        values = rows.agg(pl.sum(key)).group_by("group", maintain_order=True).agg(pl.col(key).sort())
+        found += [Group(table, name, key, had) for name, had in zip(*values, strict=True) if len(had) > most]
+    return found
+
+
+def outside(groups: Iterable[Group], name: str, table: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of the table `name` that are of none of `groups`."""
+    return table.filter(~_group("name").is_in([one.name for one in groups if one.table == name]))
 
 
 def with_time(flows: pl.DataFrame) -> pl.DataFrame:
@@ -51,14 +103,18 @@ def transfers(flows: pl.DataFrame, meaning: Description) -> pl.DataFrame:
     ).drop("times")
 
 
-def marks(table: pl.DataFrame, meaning: Description) -> pl.DataFrame:
+def marks(table: pl.DataFrame, meaning: Description, most: int) -> pl.DataFrame:
     """Return the table of marks, with one row for the transfers of each ``[[flow]]``.
 
-    The column ``flows`` says of how many each row is.
+    Other flows of a table of the file have one row, too, if they are more than `most`. The column ``flows``
+    says of how many each row is.
     """
-    together = pl.col("flow").is_in(_many(meaning))
-    group = _group("flow")
-    many = pl.format("{} ({} transfers)", group, pl.col("flow").n_unique().over(group))
+    group, transfers = _group("flow"), pl.col("flow").is_in(_many(meaning))
+    count = pl.col("flow").n_unique().over(group)
+    together = transfers | (count > most)
+    many = pl.format(
+        "{} ({} {})", group, count, pl.when(transfers).then(pl.lit("transfers")).otherwise(pl.lit("flows"))
+    )
     named = pl.when(together).then(many).otherwise(pl.col("flow"))
     rows = table.with_columns(flow=named, own=pl.col("flow")).group_by("flow", "mark", maintain_order=True)
     return rows.agg(pl.exclude("own").sum(), flows=pl.col("own").n_unique())

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polars as pl
 
 from perhop.run import summary
-from perhop.run.tables import labels_of
+from perhop.run.tables import labels_of, missing
 from perhop.say.document import MOST_ROWS, Table, filled
 from perhop.say.run_promises import of_run
-from perhop.units import counted
+from perhop.units import bit_rate, counted, duration
 
 if TYPE_CHECKING:
     from perhop.scenario.scenario import Description
@@ -35,6 +35,13 @@ CALLS = (
     "never came: lost_packets | too late: late_packets"
 )
 
+_HAD = {
+    "goodput_bit_s": ("goodput", bit_rate),
+    "throughput_bit_s": ("throughput", bit_rate),
+    "load_p50_s": ("median load", duration),
+    "mos": ("MOS", "{:.2f}".format),
+}
+
 
 def printed(tables: Mapping[str, pl.DataFrame], meaning: Description, folder: Path) -> Iterator[Table]:
     """Go through the tables that the terminal prints of a run; all of them are in its folder."""
@@ -43,10 +50,15 @@ def printed(tables: Mapping[str, pl.DataFrame], meaning: Description, folder: Pa
         name: str, title: str, rows: pl.DataFrame, *columns: str, picked: str = _IN_ORDER, each: str = ""
     ) -> Table:
         """Return a table; with a column `each` of flows it shows the first of each table of the file."""
-        shown, whole = rows, f"in {folder}/{name}.parquet"
-        if each:
-            shown = summary.first_of_each(rows, MOST_ROWS, each)
+        whole = f"in {folder}/{name}.parquet"
+        shown = summary.first_of_each(rows, MOST_ROWS, each) if each else rows.head(MOST_ROWS)
         return filled(title, columns, shown.to_dicts(), whole=whole, picked=picked, of=rows.height)
+
+    groups = summary.groups(tables, MOST_ROWS)
+
+    def rest(name: str) -> pl.DataFrame:
+        """Return the rows of a table that are of no group of many."""
+        return summary.outside(groups, name, tables.get(name, missing(name)))
 
     has_colors = summary.drops_have_colors(tables["queues"], meaning)
     colors = "green: dropped_green | yellow: dropped_yellow | red: dropped_red" if has_colors else ""
@@ -61,31 +73,33 @@ def printed(tables: Mapping[str, pl.DataFrame], meaning: Description, folder: Pa
     delays = "delay 50 %: delay_p50_s | 95 %: delay_p95_s | 99 %: delay_p99_s | 99.9 %: delay_p999_s"
     varied = "PDV 95 %: pdv_p95_s | PDV 99.9 %: pdv_p999_s | IPDV 95 %: ipdv_p95_s"
     yield table("classes", title, classes, "class", delays, varied)
-    flows = summary.with_time(summary.single(tables["flows"], meaning))
+    yield from of_groups(groups)
+    flows = summary.with_time(summary.single(rest("flows"), meaning))
     if flows.height:
         sent = "goodput: goodput_bit_s | srtt: srtt_s | sent: segments_sent | repeated: retransmissions"
         complete = "completed in: took_s" if flows["took_s"].is_not_null().any() else ""
         columns = [_ENDS, sent, "time-outs: timeouts", complete]
         picked = "the first of each [[flow]]"
         yield table("flows", "Flows after the warm-up", flows, *columns, picked=picked, each="name")
-    yield from by_labels("flows", flows.drop("took_s"), f"in {folder}/flows.parquet")
+    single = summary.single(tables["flows"], meaning)
+    yield from by_labels("flows", single, f"in {folder}/flows.parquet")
     transfers = summary.transfers(tables["flows"], meaning).to_dicts()
     if transfers:
         title = "Transfers of the whole run: time from start to end of those that completed"
         yield filled(title, [_TRANSFERS], transfers)
-    if "applications" in tables:
+    if (applications := rest("applications")).height:
         title = "Applications: times from request to last byte, of loads asked for after the warm-up"
-        yield table("applications", title, tables["applications"], "application: name | kind", LOADS)
+        yield table("applications", title, applications, "application: name | kind", LOADS)
     if "videos" in tables:
         yield table("videos", "Video after the warm-up", tables["videos"], "video: name", VIDEOS)
-    if "calls" in tables:
+    if (calls := rest("calls")).height:
         title = "Calls by the E-model, as the listener of each way has them, after the warm-up"
-        yield table("calls", title, tables["calls"], "call: name", CALLS)
-    if tables["udp"].height:
+        yield table("calls", title, calls, "call: name", CALLS)
+    if (udp := rest("udp")).height:
         sent = "throughput: throughput_bit_s | sent: sent_packets | arrived: arrived_packets"
         columns = [_ENDS, sent, "mean delay: delay_mean_s"]
         title, picked = "UDP flows after the warm-up", "the first of each [[udp]]"
-        yield table("udp", title, tables["udp"], *columns, picked=picked, each="name")
+        yield table("udp", title, udp, *columns, picked=picked, each="name")
     yield from by_labels("udp", tables["udp"], f"in {folder}/udp.parquet")
     if tables["conditioners"].height:
         treated = (
@@ -94,7 +108,7 @@ def printed(tables: Mapping[str, pl.DataFrame], meaning: Description, folder: Pa
         )
         title = "Conditioners after the warm-up: packets by colour"
         yield table("conditioners", title, _short(tables["conditioners"]), "conditioner: path", *treated)
-    every = summary.marks(tables["marks"], meaning)
+    every = summary.marks(tables["marks"], meaning, MOST_ROWS)
     has_mark = pl.col("flow").is_in(every.filter(pl.col("mark") != "BE")["flow"].unique().implode())
     marks, plain = every.filter(has_mark), int(every.filter(~has_mark)["flows"].sum())
     if marks.height:
@@ -121,6 +135,19 @@ def printed(tables: Mapping[str, pl.DataFrame], meaning: Description, folder: Pa
 def _short(table: pl.DataFrame) -> pl.DataFrame:
     """Return rows whose path is without ``port.`` or ``conditioner.`` before it."""
     return table.with_columns(pl.col("path").str.replace(r"^(port|conditioner)\.", ""))
+
+
+def of_groups(groups: Iterable[summary.Group]) -> Iterator[Table]:
+    """Go through the table of groups with many members, if there are any: quantiles over these."""
+    rows = [
+        {"group": one.name, "had": had, "members": len(one.values)}
+        | {f"p{permille}": written(one.quantile(permille)) for permille in (50, 500, 950)}
+        for one in groups
+        for had, written in (_HAD[one.key],)
+    ]
+    if rows:
+        title = "Groups of many after the warm-up: what 5, 50 and 95 % of the members do not exceed"
+        yield filled(title, ["group | of: had | members | 5 %: p50 | 50 %: p500 | 95 %: p950"], rows)
 
 
 def by_labels(name: str, table: pl.DataFrame, whole: str, most: int = MOST_ROWS) -> Iterator[Table]:

@@ -128,6 +128,20 @@ class LinkView(msgspec.Struct, frozen=True, rename={"source": "from", "target": 
     burst_loss: BurstLossView | None = None
 
 
+class BareLink(NamedTuple):
+    """One direction of a link without its port, which is most of it."""
+
+    source: str
+    target: str
+    rate_bit_s: float
+    delay_s: float
+
+    @property
+    def name(self) -> str:
+        """As in the table of links."""
+        return f"{self.source}->{self.target}"
+
+
 class FlowView(msgspec.Struct, frozen=True, rename={"source": "from", "target": "to", "class_": "class"}):
     """One connection: data from `source` to `target`, ACKs back."""
 
@@ -229,29 +243,61 @@ class SettingsView(msgspec.Struct, frozen=True):
     sla: list[dict[str, str]] = []
 
 
-class Description(msgspec.Struct, frozen=True):
+_PARTS: dict[str, Any] = {
+    "run": RunSettings,
+    "nodes": list[NodeView],
+    "links": list[LinkView],
+    "bare_links": list[BareLink],
+    "conditioners": list[ConditionerView],
+    "settings": SettingsView,
+    "udp": list[UdpView],
+    "flows": list[FlowView],
+    "applications": list[ApplicationView],
+    "calls": list[CallView],
+    "arrivals_per_s": dict[str, float],
+}
+# at import, in one thread: several that are the first to decode a type crash msgspec (0.22)
+_DECODERS = {part: msgspec.json.Decoder(of) for part, of in _PARTS.items()}
+
+
+class Description:
     """The meaning of a scenario: names resolved, counts expanded, defaults filled.
+
+    A part is made when it is first asked for: the links of thousands of subscribers take megabytes.
 
     Parameters
     ----------
-    arrivals_per_s
-        Of each table of random transfers, by its name: how many begin in a second on average.
+    core
+        The scenario as the core read it.
     """
 
     run: RunSettings
     nodes: list[NodeView]
     links: list[LinkView]
+    bare_links: list[BareLink]
     conditioners: list[ConditionerView]
     settings: SettingsView
     udp: list[UdpView]
     flows: list[FlowView]
-    applications: list[ApplicationView] = []
-    calls: list[CallView] = []
-    arrivals_per_s: dict[str, float] = {}
+    applications: list[ApplicationView]
+    calls: list[CallView]
+    arrivals_per_s: dict[str, float]
+    """Of each table of random transfers, by its name: how many begin in a second on average."""
 
+    def __init__(self, core: _core.Scenario) -> None:
+        self._core = core
 
-# at import, in one thread: several that are the first to decode a type crash msgspec (0.22)
-_DESCRIPTION = msgspec.json.Decoder(Description)
+    def __getattr__(self, part: str) -> Any:
+        """Make a part, which is then an attribute like any other."""
+        if part not in _DECODERS:
+            raise AttributeError(part)
+        made = _DECODERS[part].decode(self._core.describe(part))
+        setattr(self, part, made)
+        return made
+
+    def parts(self) -> dict[str, Any]:
+        """Return every part by its name, but for what is in another."""
+        return {part: getattr(self, part) for part in _DECODERS if part != "bare_links"}
 
 
 KEPT_SINCE = 10
@@ -459,4 +505,4 @@ class Scenario:
 
     def describe(self) -> Description:
         """Return the meaning of the scenario."""
-        return _DESCRIPTION.decode(self.core.describe())
+        return Description(self.core)

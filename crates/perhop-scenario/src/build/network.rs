@@ -86,6 +86,9 @@ impl<P: OnWire> Network<P> {
 
     fn ports(&mut self, scenario: &model::Scenario, outside: &Registry<P>) -> Result<(), ElementError> {
         self.order.sort_by_key(|&l| scenario.links[l].from);
+        for links in self.order.chunk_by(|&l, &next| scenario.links[l].from == scenario.links[next].from) {
+            self.nodes[scenario.links[links[0]].from].outgoing.reserve_exact(links.len());
+        }
         for (at, &l) in self.order.iter().enumerate() {
             let link = &scenario.links[l];
             let ports = &mut self.nodes[link.from].outgoing;
@@ -93,8 +96,9 @@ impl<P: OnWire> Network<P> {
                 self.first_link[link.from] = index(at);
             }
             self.port[l] = PortId(index(ports.len()));
-            self.port_sites.push(self.sites.intern(link.port.path.clone()));
-            ports.push(outgoing(scenario, link, outside, &mut self.sites)?);
+            let site = self.sites.intern(&link.port.path);
+            self.port_sites.push(site);
+            ports.push(outgoing(scenario, link, site, outside, &mut self.sites)?);
         }
         Ok(())
     }
@@ -135,7 +139,7 @@ impl<P: OnWire> Network<P> {
                 _ => Arc::new(MultiField::new(&[(ClassId(0), (**pattern).clone())], &scenario.flow_table)),
             };
             shared = Some((pattern, Arc::clone(&classifier)));
-            let site = self.sites.intern(given.path.clone());
+            let site = self.sites.intern(&given.path);
             // a packet that comes in by a link leaves towards its other end by the link back
             let ports = given.from.iter().map(|l| self.port[l ^ 1]).collect();
             let built = conditioner(&scenario.run, given, Box::new(classifier), &flows, site, outside)?;

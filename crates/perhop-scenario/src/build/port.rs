@@ -26,22 +26,22 @@ use super::sites::{Sites, index};
 use crate::meant::elements::ElementError;
 use crate::meant::model;
 
-/// The interface that feeds `link`, and how observers know it.
+/// The interface that feeds `link`, which observers know as `site`; its classes become sites.
 pub(super) fn outgoing<P: OnWire>(
     scenario: &model::Scenario,
     link: &model::Link,
+    site: SiteId,
     outside: &Registry<P>,
     sites: &mut Sites,
 ) -> Result<Outgoing<P>, ElementError> {
     let port = &link.port;
-    let site = sites.intern(port.path.clone());
     let run = &scenario.run;
     let mut classes: Vec<Class<P>> = Vec::with_capacity(port.classes.len());
     for class in &port.classes {
         let path = format!("{}.class.{}", port.path, class.name);
         let queue_path = format!("{path}.queue");
         let stream = Stream::new(run.seed, run.replication, &queue_path);
-        let site = sites.intern(path);
+        let site = sites.intern(&path);
         let queue = queue(&class.queue, site, stream, &scenario.flow_table, outside)
             .map_err(|error| error.at(&queue_path))?;
         classes.push(Class::new(site, queue));
@@ -218,7 +218,7 @@ fn takes_all(class: &model::Class) -> bool {
 }
 
 /// Whether a port may keep its only class waiting.
-const fn regulates(port: &model::Port) -> bool {
+fn regulates(port: &model::Port) -> bool {
     use model::Scheduler::{Cbq, Custom, Htb};
     port.shaper.is_some() || matches!(port.scheduler, Cbq(_) | Custom(_) | Htb { .. })
 }

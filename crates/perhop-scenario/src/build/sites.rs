@@ -1,22 +1,38 @@
 //! Numbers of elements, and their paths.
 
+use std::ops::Index;
+
 use perhop_core::sink::SiteId;
 
-/// Paths of elements by their number.
-#[derive(Clone, Debug, Default)]
-pub struct Sites(Vec<String>);
+/// Paths of elements by their number, one behind the other in one text: there are several for each subscriber of a network.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Sites {
+    text: String,
+    /// Where in `text` each ends.
+    ends: Vec<usize>,
+}
 
 impl Sites {
     /// A number for the element at `path`.
-    pub fn intern(&mut self, path: String) -> SiteId {
-        self.0.push(path);
-        SiteId(index(self.0.len() - 1))
+    pub fn intern(&mut self, path: &str) -> SiteId {
+        self.text.push_str(path);
+        self.ends.push(self.text.len());
+        SiteId(index(self.ends.len() - 1))
     }
 
-    /// The paths, in order of their numbers.
-    #[must_use]
-    pub fn into_paths(self) -> Vec<String> {
-        self.0
+    /// Every element with its path, in order.
+    pub fn iter(&self) -> impl Iterator<Item = (SiteId, &str)> {
+        (0..index(self.ends.len())).map(|site| (SiteId(site), &self[SiteId(site)]))
+    }
+}
+
+impl Index<SiteId> for Sites {
+    type Output = str;
+
+    fn index(&self, SiteId(site): SiteId) -> &str {
+        let site = site as usize;
+        let begin = site.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.text[begin..self.ends[site]]
     }
 }
 

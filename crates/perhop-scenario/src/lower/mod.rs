@@ -173,6 +173,8 @@ impl Network<'_> {
             self.complete = false;
             return None;
         };
+        let plain = [&rate, &back].map(|(rate, _)| Arc::new(ports::plain_settings(*rate)));
+        self.links.reserve_exact(2 * pairs.len);
         for ((from, to), [delay, delay_back]) in pairs.iter().zip(delays.iter().cycle().copied()) {
             if self.by_ends.contains_key(&(from, to)) {
                 let (x, y) = (&self.nodes[from].name, &self.nodes[to].name);
@@ -188,18 +190,18 @@ impl Network<'_> {
                 loss: losses[k],
                 burst_loss: bursts[k],
             };
-            self.add(from, to, one_way(&rate, delay, 0));
-            self.add(to, from, one_way(&back, delay_back, 1));
+            self.add(from, to, one_way(&rate, delay, 0), &plain[0]);
+            self.add(to, from, one_way(&back, delay_back, 1), &plain[1]);
         }
         Some(pairs)
     }
 
-    /// Adds a direction of a link.
-    fn add(&mut self, from: usize, to: usize, one_way: OneWay) {
+    /// Adds a direction of a link, with a `plain` port.
+    fn add(&mut self, from: usize, to: usize, one_way: OneWay, plain: &Arc<model::PortSettings>) {
         let OneWay { rate: (rate, trace), delay, pure_ack_size, loss, burst_loss } = one_way;
         let name = format!("{}->{}", self.nodes[from].name, self.nodes[to].name);
         let path = format!("port.{}-{}", self.nodes[from].name, self.nodes[to].name);
-        let (port, losses) = (ports::plain_port(path, rate), Vec::new());
+        let (port, losses) = (model::Port { path, settings: Arc::clone(plain) }, Vec::new());
         self.by_ends.insert((from, to), self.links.len());
         let link =
             model::Link { name, from, to, rate, trace, delay, pure_ack_size, loss, burst_loss, losses, port };

@@ -1,5 +1,8 @@
 //! Ports of the file put on the links they feed; links without one get the default port.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use crate::lower::programs;
 use crate::lower::queue::{model_queue, refuse_element};
 use crate::lower::resolve::Pairs;
@@ -45,33 +48,47 @@ pub(crate) fn place(
         }
     }
     let rates_known = (0..file.link.len()).all(|k| report.is_sound(&steps!["link", k, "rate"]));
+    let mut made = BTreeMap::new();
     for (link, owner) in network.links.iter_mut().zip(&owners) {
-        if let Some((_, i)) = owner {
-            let path = std::mem::take(&mut link.port.path);
-            link.port = model_port(&file.port[*i], path, link.rate, file.run.packet_size);
-            if rates_known {
-                check_rates(link, *i, report);
-            }
-            if let model::Scheduler::Custom(scheduler) = &mut link.port.scheduler {
-                let at = steps!["port", *i, "scheduler"];
-                if programs::give(Some(&mut scheduler.code), file.run.clock, &at, report)
-                    && let Err(error) = elements.check_scheduler(scheduler)
-                {
-                    refuse_element(error, &at, report);
-                }
-            }
-            for (j, class) in link.port.classes.iter_mut().enumerate() {
-                let model::Queue::Custom(queue) = &mut class.queue else { continue };
-                let at = steps!["port", *i, "class", j, "queue"];
-                if programs::give(queue.code.as_mut(), file.run.clock, &at, report)
-                    && let Err(error) = elements.check_queue(queue)
-                {
-                    refuse_element(error, &at, report);
-                }
-            }
+        let Some((_, i)) = *owner else { continue };
+        let settings = made
+            .entry((i, link.rate))
+            .or_insert_with(|| Arc::new(settings(file, i, link.rate, elements, report)));
+        link.port.settings = Arc::clone(settings);
+        if rates_known {
+            check_rates(link, i, report);
         }
     }
     owners.into_iter().map(|owner| owner.map(|(_, i)| i)).collect()
+}
+
+/// The settings of port number `i` in front of a link of `rate`, with what its elements from outside say of theirs.
+fn settings(
+    file: &ScenarioFile,
+    i: usize,
+    rate: BitRate,
+    elements: &dyn Elements,
+    report: &mut Report,
+) -> model::PortSettings {
+    let mut settings = port_settings(&file.port[i], rate, file.run.packet_size);
+    if let model::Scheduler::Custom(scheduler) = &mut settings.scheduler {
+        let at = steps!["port", i, "scheduler"];
+        if programs::give(Some(&mut scheduler.code), file.run.clock, &at, report)
+            && let Err(error) = elements.check_scheduler(scheduler)
+        {
+            refuse_element(error, &at, report);
+        }
+    }
+    for (j, class) in settings.classes.iter_mut().enumerate() {
+        let model::Queue::Custom(queue) = &mut class.queue else { continue };
+        let at = steps!["port", i, "class", j, "queue"];
+        if programs::give(queue.code.as_mut(), file.run.clock, &at, report)
+            && let Err(error) = elements.check_queue(queue)
+        {
+            refuse_element(error, &at, report);
+        }
+    }
+    settings
 }
 
 /// Gives the queues of flows the limit of all together, where none is written.
@@ -227,11 +244,10 @@ fn check_rates(link: &model::Link, i: usize, report: &mut Report) {
     }
 }
 
-/// A port with every default.
-pub(crate) fn plain_port(path: String, rate: BitRate) -> model::Port {
+/// A port with every default, in front of a link of `rate`.
+pub(crate) fn plain_settings(rate: BitRate) -> model::PortSettings {
     let classes = port::classes().iter().map(|class| model_class(class, rate, None)).collect();
-    model::Port {
-        path,
+    model::PortSettings {
         classes,
         scheduler: model::Scheduler::StrictPriority,
         shaper: None,
@@ -239,7 +255,7 @@ pub(crate) fn plain_port(path: String, rate: BitRate) -> model::Port {
     }
 }
 
-fn model_port(port: &Port, path: String, link: BitRate, packet_size: Option<Size>) -> model::Port {
+fn port_settings(port: &Port, link: BitRate, packet_size: Option<Size>) -> model::PortSettings {
     let shaper = port.shaper.as_ref().map(shaped);
     let rate = shaper.map_or(link, |shaper| shaper.rate);
     let scheduler = match &port.scheduler {
@@ -269,7 +285,7 @@ fn model_port(port: &Port, path: String, link: BitRate, packet_size: Option<Size
         }),
     };
     let classes = port.class.iter().map(|class| model_class(class, rate, packet_size)).collect();
-    model::Port { path, classes, scheduler, shaper, backpressure: port.backpressure }
+    model::PortSettings { classes, scheduler, shaper, backpressure: port.backpressure }
 }
 
 /// `shaper` as the element has it.

@@ -2,6 +2,7 @@
 //!
 //! `ScenarioFile` is what was written; `Scenario` is what it means. Indices are positions in the vectors here.
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use perhop_core::ack_marking::AckMarking;
@@ -136,11 +137,26 @@ pub struct ListedLoss {
     pub mark: bool,
 }
 
-/// An outgoing interface: classifier, queues and scheduler.
+/// An outgoing interface.
 #[derive(Clone, Debug)]
 pub struct Port {
     /// Path of the port in errors, traces, statistics and random streams: `port.slow-fast`.
     pub path: String,
+    /// Shared by ports that are alike, as those of a thousand subscribers are.
+    pub settings: Arc<PortSettings>,
+}
+
+impl Deref for Port {
+    type Target = PortSettings;
+
+    fn deref(&self) -> &PortSettings {
+        &self.settings
+    }
+}
+
+/// Classifier, queues and scheduler of an outgoing interface.
+#[derive(Clone, Debug)]
+pub struct PortSettings {
     /// Classes in file order; at least one.
     pub classes: Vec<Class>,
     /// Which class is served next.

@@ -10,6 +10,7 @@ use std::io::{self, Write};
 use perhop_core::sink::{DropReason, SiteId};
 use perhop_core::time::Instant;
 use perhop_core::units::Bytes;
+use perhop_scenario::build::Sites;
 use perhop_scenario::model::Scenario;
 use perhop_wire::addresses::{RECEIVING, of_flow, of_node};
 use perhop_wire::pcapng;
@@ -41,7 +42,7 @@ impl Captures {
     /// A name that no link has, or of a file.
     pub fn new(
         scenario: &Scenario,
-        (link_names, sites): (&[String], &[String]),
+        (link_names, sites): (&[String], &Sites),
         files: Vec<(String, Box<dyn Write + Send>)>,
     ) -> io::Result<Self> {
         let mut captures = Self {
@@ -63,9 +64,9 @@ impl Captures {
             });
             let port = link.map_or("", |link| link.port.path.as_str());
             let inside = format!("{port}.");
-            for (site, path) in (0..).zip(sites) {
+            for (site, path) in sites.iter() {
                 if path == port || path.starts_with(&inside) {
-                    captures.sites.insert(site, at);
+                    captures.sites.insert(site.0, at);
                 }
             }
             captures.block.clear();

@@ -132,10 +132,15 @@ struct NodeTimer {
     first_link: u32,
 }
 
+/// The outgoing interfaces of each host to which no packet ever comes.
+pub type Idle<H> = Vec<Box<[Outgoing<<H as HostNode>::Packet>]>>;
+
 /// Nodes, links and the events between them.
 pub struct Engine<H: HostNode> {
-    /// Nodes, in the scenario's order.
+    /// Nodes where something can happen, in the scenario's order.
     pub nodes: Vec<AnyNode<H>>,
+    /// The others, whose numbers follow those of `nodes`.
+    idle: Idle<H>,
     /// Links, grouped by sending node and in the order of its ports.
     pub links: Vec<Link<H::Packet>>,
     /// One for each node.
@@ -164,7 +169,7 @@ pub struct Engine<H: HostNode> {
 impl<H: HostNode> Engine<H> {
     /// An engine at time zero; `first_link[n]` is the index of node n's port 0 in `links`.
     pub fn new(
-        nodes: Vec<AnyNode<H>>,
+        (nodes, idle): (Vec<AnyNode<H>>, Idle<H>),
         links: Vec<Link<H::Packet>>,
         first_link: Vec<u32>,
         senders: Vec<u32>,
@@ -178,6 +183,7 @@ impl<H: HostNode> Engine<H> {
         let mut engine = Self {
             ahead,
             nodes,
+            idle,
             links,
             node_timers,
             senders,
@@ -202,9 +208,20 @@ impl<H: HostNode> Engine<H> {
         self.links.iter().flat_map(|link| self.outgoing(link).port.classes())
     }
 
+    /// What `of` tells of each class of each port, in the order of links.
+    pub fn of_classes<T>(&self, of: impl FnMut(&Class<H::Packet>) -> T) -> Vec<T> {
+        // with the room that it takes: a list that grows into a large one takes three times as much on its way
+        let mut all = Vec::with_capacity(self.classes().count());
+        all.extend(self.classes().map(of));
+        all
+    }
+
     /// The outgoing interface that feeds `link`.
     pub fn outgoing(&self, link: &Link<H::Packet>) -> &Outgoing<H::Packet> {
-        self.nodes[link.from as usize].outgoing(link.from_port)
+        match self.nodes.get(link.from as usize) {
+            Some(node) => node.outgoing(link.from_port),
+            None => &self.idle[link.from as usize - self.nodes.len()][link.from_port.0 as usize],
+        }
     }
 
     /// When the next event is due, if any is.

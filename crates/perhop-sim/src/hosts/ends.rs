@@ -75,3 +75,13 @@ pub struct Ends {
     /// Applications, whose connections are among the senders.
     pub applications: Vec<Application>,
 }
+
+impl Ends {
+    /// Whether no connection and no flow has an end at the host.
+    pub fn is_empty(&self) -> bool {
+        self.senders.is_empty()
+            && self.receivers.is_empty()
+            && self.sources.is_empty()
+            && self.drains.is_empty()
+    }
+}

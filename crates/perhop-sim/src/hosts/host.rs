@@ -260,6 +260,56 @@ impl Host {
         self.lost = lost;
     }
 
+    /// `pkt` has come to the end in `slot`.
+    #[inline(always)]
+    fn take(&mut self, now: Instant, slot: u32, pkt: SimPacket, io: &mut dyn PacketStore<SimPacket>) {
+        match &mut self.ends[slot as usize] {
+            End::Sending(end) => {
+                let ack = &pkt.get().ack;
+                end.sender.on_ack(now, ack);
+                if self.log.is_some() {
+                    let packet = end.sender.packet_acknowledged(ack);
+                    self.log(now, slot, TcpEvent::Ack, packet);
+                }
+                io.consumed(pkt);
+                self.hand_over(now, slot, io);
+                if let End::Sending(SendingEnd { application: Some(index), sender, .. }) =
+                    &self.ends[slot as usize]
+                {
+                    let (index, una) = (*index, sender.una());
+                    self.tell(now, index, (slot, una), io);
+                }
+            }
+            End::Receiving(end) => {
+                let contents = pkt.get();
+                end.arrived.add(contents.meta.dscp, Bytes(contents.full_len.into()));
+                if let Some(marking) = &mut end.marking {
+                    marking.covered.on_data(contents.meta.dscp);
+                }
+                end.receiver.on_segment(now, &contents.segment, contents.meta.ecn == Ecn::Ce);
+                if contents.meta.tcp.is_some_and(|tcp| tcp.flags & PSH != 0) {
+                    // the request for what comes next carries it
+                    end.receiver.hurry();
+                }
+                self.acknowledge(now, slot, Some(pkt), io);
+            }
+            End::Drain(end) => {
+                end.receive(now, &pkt);
+                io.consumed(pkt);
+            }
+            End::Source(_) => io.dropped(now, self.site, pkt, DropReason::Unclassified),
+        }
+    }
+
+    /// The same at a host whose flows are few among many, or which has no end of the packet's flow.
+    #[cold]
+    fn search(&mut self, now: Instant, pkt: SimPacket, io: &mut dyn PacketStore<SimPacket>) {
+        match self.slots.search(pkt.meta().flow.0) {
+            Some(slot) => self.take(now, slot, pkt, io),
+            None => io.dropped(now, self.site, pkt, DropReason::Unclassified),
+        }
+    }
+
     /// Stops backpressure from waiting for packets that a port has dropped.
     fn write_off(&mut self) {
         while let Some(flow) = self.lost.pop() {
@@ -452,45 +502,9 @@ impl Node<SimPacket> for Host {
     type Io = dyn PacketStore<SimPacket>;
 
     fn on_packet(&mut self, now: Instant, _from: PortId, pkt: SimPacket, io: &mut Self::Io) {
-        let Some(slot) = self.slots.get(pkt.meta().flow.0) else {
-            io.dropped(now, self.site, pkt, DropReason::Unclassified);
-            return;
-        };
-        match &mut self.ends[slot as usize] {
-            End::Sending(end) => {
-                let ack = &pkt.get().ack;
-                end.sender.on_ack(now, ack);
-                if self.log.is_some() {
-                    let packet = end.sender.packet_acknowledged(ack);
-                    self.log(now, slot, TcpEvent::Ack, packet);
-                }
-                io.consumed(pkt);
-                self.hand_over(now, slot, io);
-                if let End::Sending(SendingEnd { application: Some(index), sender, .. }) =
-                    &self.ends[slot as usize]
-                {
-                    let (index, una) = (*index, sender.una());
-                    self.tell(now, index, (slot, una), io);
-                }
-            }
-            End::Receiving(end) => {
-                let contents = pkt.get();
-                end.arrived.add(contents.meta.dscp, Bytes(contents.full_len.into()));
-                if let Some(marking) = &mut end.marking {
-                    marking.covered.on_data(contents.meta.dscp);
-                }
-                end.receiver.on_segment(now, &contents.segment, contents.meta.ecn == Ecn::Ce);
-                if contents.meta.tcp.is_some_and(|tcp| tcp.flags & PSH != 0) {
-                    // the request for what comes next carries it
-                    end.receiver.hurry();
-                }
-                self.acknowledge(now, slot, Some(pkt), io);
-            }
-            End::Drain(end) => {
-                end.receive(now, &pkt);
-                io.consumed(pkt);
-            }
-            End::Source(_) => io.dropped(now, self.site, pkt, DropReason::Unclassified),
+        match self.slots.at(pkt.meta().flow.0) {
+            Some(slot) => self.take(now, slot, pkt, io),
+            None => self.search(now, pkt, io),
         }
     }
 

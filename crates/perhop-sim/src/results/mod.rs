@@ -6,12 +6,16 @@ pub mod sample;
 pub mod tables;
 pub mod totals;
 
+use std::ops::Deref;
+use std::sync::Arc;
+
 use perhop_core::conditioner::ConditionerStats;
 use perhop_core::packet::{Dscp, FlowId};
 use perhop_core::port::{Class, ClassStats, DropStats};
 use perhop_core::queue::Backlog;
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::{BitRate, Bytes};
+use perhop_scenario::build::Sites;
 use perhop_tcp::sender::SenderStats;
 
 use crate::applications::application::{Application, Load};
@@ -66,11 +70,26 @@ pub struct LinkResult {
     pub utilization_acks: f64,
 }
 
-/// A queue's row: counters of the measured time, and what waits at its end.
+/// A queue's row.
 #[derive(Clone, Debug)]
 pub struct QueueResult {
     /// Path of the class.
     pub path: String,
+    /// Shared by the queues to which nothing ever came.
+    pub counts: Arc<QueueCounts>,
+}
+
+impl Deref for QueueResult {
+    type Target = QueueCounts;
+
+    fn deref(&self) -> &QueueCounts {
+        &self.counts
+    }
+}
+
+/// Counters of a queue in the measured time, and what waits at its end.
+#[derive(Clone, Debug)]
+pub struct QueueCounts {
     /// Counters.
     pub stats: ClassStats,
     /// Dropped packets by colour and reason.
@@ -187,7 +206,7 @@ pub struct Results {
     /// The records.
     pub trace: Trace,
     /// Path of each site in the trace.
-    pub sites: Vec<String>,
+    pub sites: Sites,
     /// Totals.
     pub counts: Counts,
     /// Broken invariants, in words; empty when all hold.
@@ -302,7 +321,7 @@ pub fn mark_results(from: &Totals, to: &Totals) -> Vec<MarkResult> {
 /// The conditioners' rows; `sites` are the paths of elements.
 pub fn conditioner_results<H: HostNode>(
     engine: &Engine<H>,
-    sites: &[String],
+    sites: &Sites,
     from: &Totals,
     to: &Totals,
 ) -> Vec<ConditionerResult> {
@@ -310,7 +329,7 @@ pub fn conditioner_results<H: HostNode>(
     let row =
         |(one, (before, after)): (&IngressConditioner<H::Packet>, (&ConditionerStats, &ConditionerStats))| {
             ConditionerResult {
-                path: sites[one.conditioner.site().0 as usize].clone(),
+                path: sites[one.conditioner.site()].to_owned(),
                 stats: after.since(before),
                 held: one.conditioner.held(),
             }
@@ -321,15 +340,13 @@ pub fn conditioner_results<H: HostNode>(
 /// The rows of every class of every port, which has been closed; `sites` are the paths of elements.
 pub fn queue_results<H: HostNode>(
     engine: &Engine<H>,
-    sites: &[String],
+    sites: &Sites,
     from: &Totals,
     to: &Totals,
 ) -> Vec<QueueResult> {
-    let counted = from.queues.iter().zip(&to.queues);
-    let row = |(class, (before, after)): (&Class<H::Packet>, (&QueueTotals, &QueueTotals))| {
+    let counts = |class: &Class<H::Packet>, before: QueueTotals, after: QueueTotals| {
         let (stats, waits) = (after.0.since(&before.0), class.waits());
-        QueueResult {
-            path: sites[class.site().0 as usize].clone(),
+        Arc::new(QueueCounts {
             stats,
             drops: after.1.since(&before.1),
             initial_backlog: before.2,
@@ -337,9 +354,22 @@ pub fn queue_results<H: HostNode>(
             mean_backlog: waits.mean_backlog(from.reading.at, to.reading.at),
             wait_mean_s: waits.mean_s(stats.sent.packets),
             wait_max: waits.longest(),
-        }
+        })
     };
-    engine.classes().zip(counted).map(row).collect()
+    let mut unused = None;
+    let mut counted = from.queues.iter().zip(&to.queues);
+    engine.of_classes(|class| {
+        let (before, after) = counted.next().expect("every class was counted");
+        let path = sites[class.site()].to_owned();
+        let counts = match after {
+            Some(after) => counts(class, before.as_deref().copied().unwrap_or_default(), **after),
+            None => {
+                let none = || counts(class, QueueTotals::default(), QueueTotals::default());
+                Arc::clone(unused.get_or_insert_with(none))
+            }
+        };
+        QueueResult { path, counts }
+    })
 }
 
 /// The links' rows.
@@ -359,10 +389,10 @@ pub fn link_results<H: HostNode>(engine: &Engine<H>, from: &Totals, to: &Totals)
 }
 
 /// Conservation of packets and bytes over the whole run: in each queue, from each port to its link, on each link, and of all packets.
-pub fn broken_invariants<H: HostNode>(engine: &Engine<H>, names: &[String], sites: &[String]) -> Vec<String> {
+pub fn broken_invariants<H: HostNode>(engine: &Engine<H>, names: &[String], sites: &Sites) -> Vec<String> {
     let mut broken = Vec::new();
     for class in engine.classes() {
-        let (path, stats, backlog) = (&sites[class.site().0 as usize], class.stats(), class.backlog());
+        let (path, stats, backlog) = (&sites[class.site()], class.stats(), class.backlog());
         if !stats.conserved(backlog) {
             broken.push(format!("{path}: offered != sent + dropped + backlog: {stats:?}, {backlog:?}"));
         }
@@ -375,8 +405,7 @@ pub fn broken_invariants<H: HostNode>(engine: &Engine<H>, names: &[String], site
     let mut held = engine.recorder.idle_packets();
     for one in conditioners(engine) {
         let conditioner = &one.conditioner;
-        let (path, stats, kept) =
-            (&sites[conditioner.site().0 as usize], conditioner.stats(), conditioner.held());
+        let (path, stats, kept) = (&sites[conditioner.site()], conditioner.stats(), conditioner.held());
         if !stats.conserved(kept) {
             broken.push(format!("{path}: in != passed + released + dropped + held: {stats:?}, {kept:?}"));
         }

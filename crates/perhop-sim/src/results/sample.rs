@@ -95,8 +95,11 @@ impl Quantity {
 pub struct Series {
     /// Ends of the intervals.
     pub times: Vec<Instant>,
-    /// One column for each subject and quantity.
-    pub columns: Vec<(Subject, Quantity, Vec<f64>)>,
+    /// The subject and the quantity of each column.
+    pub columns: Vec<(Subject, Quantity)>,
+    /// Column after column, with room for all `intervals` of the run.
+    values: Vec<f64>,
+    intervals: usize,
 }
 
 /// The counters of a flow.
@@ -148,14 +151,14 @@ impl Reading {
             cwnd: sender.cwnd,
             srtt: sender.srtt,
         });
-        let queues = engine.classes().map(|class| (class.stats().dropped.packets, class.backlog().packets));
+        let queues = engine.of_classes(|class| (class.stats().dropped.packets, class.backlog().packets));
         let first = FlowId(u32::try_from(ends.len()).unwrap_or(u32::MAX));
         Self {
             at,
             flows: flows.collect(),
             udp: udp_ends(engine, first, udp).map(|(_, arrived)| arrived.total().bytes).collect(),
             links: engine.links.iter().map(|link| link.used(at)).collect(),
-            queues: queues.collect(),
+            queues,
             more: Vec::new(),
         }
     }
@@ -239,25 +242,42 @@ pub fn udp_ends<'a, H: HostNode>(
 }
 
 impl Series {
+    /// Nothing yet of a run.
+    pub fn new(run: &Run) -> Self {
+        let intervals = run.duration.as_nanos() / run.interval.as_nanos();
+        Self { intervals: usize::try_from(intervals).unwrap_or(usize::MAX), ..Self::default() }
+    }
+
     /// Adds the values of the interval between two readings; with `only`, goodputs of these TCP flows and nothing else.
     pub fn push(&mut self, before: &Reading, now: &Reading, only: Option<&[usize]>) {
         if self.times.is_empty() {
-            let goodput = |flow: &usize| (Subject::Flow(*flow), Quantity::Goodput, Vec::new());
+            let goodput = |flow: &usize| (Subject::Flow(*flow), Quantity::Goodput);
             self.columns = only.map_or_else(|| layout(now), |flows| flows.iter().map(goodput).collect());
+            self.values = vec![0.0; self.columns.len() * self.intervals];
+        }
+        let always = &self.columns[..self.columns.len() - now.more.len()];
+        let always = always.iter().map(|&(subject, quantity)| value(before, now, subject, quantity));
+        let places = self.values.iter_mut().skip(self.times.len()).step_by(self.intervals);
+        for (place, value) in places.zip(always.chain(now.more.iter().map(|more| more.2))) {
+            *place = value;
         }
         self.times.push(now.at);
-        let always = self.columns.len() - now.more.len();
-        let (always, more) = self.columns.split_at_mut(always);
-        for (subject, quantity, values) in always {
-            values.push(value(before, now, *subject, *quantity));
-        }
-        for ((_, _, values), (_, _, value)) in more.iter_mut().zip(&now.more) {
-            values.push(*value);
-        }
+    }
+
+    /// The values of column number `column`.
+    #[must_use]
+    pub fn values(&self, column: usize) -> &[f64] {
+        &self.values[column * self.intervals..][..self.times.len()]
+    }
+
+    /// Every column with its values.
+    pub fn iter(&self) -> impl Iterator<Item = (Subject, Quantity, &[f64])> {
+        let columns = self.columns.iter().enumerate();
+        columns.map(|(column, &(subject, quantity))| (subject, quantity, self.values(column)))
     }
 }
 
-fn layout(reading: &Reading) -> Vec<(Subject, Quantity, Vec<f64>)> {
+fn layout(reading: &Reading) -> Vec<(Subject, Quantity)> {
     use Quantity::{
         Backlog, Cwnd, Dropped, Goodput, Retransmissions, Srtt, Throughput, Utilization, UtilizationData,
     };
@@ -266,15 +286,17 @@ fn layout(reading: &Reading) -> Vec<(Subject, Quantity, Vec<f64>)> {
     let links = (0..reading.links.len()).map(Subject::Link);
     let queues = (0..reading.queues.len()).map(Subject::Queue);
     let with = |quantities: &'static [Quantity]| {
-        move |subject: Subject| quantities.iter().map(move |&quantity| (subject, quantity, Vec::new()))
+        move |subject: Subject| quantities.iter().map(move |&quantity| (subject, quantity))
     };
-    flows
-        .flat_map(with(&[Goodput, Cwnd, Srtt, Retransmissions]))
-        .chain(udp.flat_map(with(&[Throughput])))
-        .chain(links.flat_map(with(&[Utilization, UtilizationData])))
-        .chain(queues.flat_map(with(&[Backlog, Dropped])))
-        .chain(reading.more.iter().map(|&(subject, quantity, _)| (subject, quantity, Vec::new())))
-        .collect()
+    let more = reading.more.iter().map(|&(subject, quantity, _)| (subject, quantity));
+    let count = 4 * flows.len() + udp.len() + 2 * links.len() + 2 * queues.len() + more.len();
+    let mut columns = Vec::with_capacity(count);
+    columns.extend(flows.flat_map(with(&[Goodput, Cwnd, Srtt, Retransmissions])));
+    columns.extend(udp.flat_map(with(&[Throughput])));
+    columns.extend(links.flat_map(with(&[Utilization, UtilizationData])));
+    columns.extend(queues.flat_map(with(&[Backlog, Dropped])));
+    columns.extend(more);
+    columns
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]

@@ -2,8 +2,8 @@
 
 use perhop_core::conditioner::ConditionerStats;
 use perhop_core::dscp::Dscp;
-use perhop_core::packet::FlowId;
-use perhop_core::port::{ClassStats, DropStats};
+use perhop_core::packet::{FlowId, Packet};
+use perhop_core::port::{Class, ClassStats, DropStats};
 use perhop_core::queue::Backlog;
 use perhop_core::time::Instant;
 
@@ -38,8 +38,8 @@ pub struct Totals {
     pub marks: Vec<Vec<(Dscp, Backlog)>>,
     /// Links, and what each has lost.
     pub links: Vec<(LinkStats, u64)>,
-    /// Classes of ports, and what waits in each.
-    pub queues: Vec<QueueTotals>,
+    /// Classes of ports, and what waits in each; nothing of those to which nothing ever came.
+    pub queues: Vec<Option<Box<QueueTotals>>>,
     /// Conditioners, by node.
     pub conditioners: Vec<ConditionerStats>,
     /// By class of flows: what was dropped and marked on the way, and where it could not leave.
@@ -60,11 +60,16 @@ impl Totals {
                 .collect(),
             marks: marks.chain(drains().map(MarkCounts::by_mark)).collect(),
             links: engine.links.iter().map(|link| (link.stats(), engine.outgoing(link).lost())).collect(),
-            queues: engine.classes().map(|class| (class.stats(), class.drops(), class.backlog())).collect(),
+            queues: engine.of_classes(queue),
             conditioners: conditioners(engine).map(|one| *one.conditioner.stats()).collect(),
             classes: engine.recorder.by_class.clone(),
         }
     }
+}
+
+fn queue<P: Packet>(class: &Class<P>) -> Option<Box<QueueTotals>> {
+    let stats = class.stats();
+    (stats.offered.packets > 0).then(|| Box::new((stats, class.drops(), class.backlog())))
 }
 
 impl Totals {

@@ -25,7 +25,8 @@ pub fn af1(drop_precedence: u8) -> Dscp {
 
 /// The site called `path`.
 pub fn site(results: &Results, path: &str) -> SiteId {
-    let at = results.sites.iter().position(|site| site == path).unwrap_or_else(|| panic!("no site {path}"));
+    let at =
+        results.sites.iter().position(|(_, site)| site == path).unwrap_or_else(|| panic!("no site {path}"));
     SiteId(u32::try_from(at).unwrap())
 }
 

@@ -168,7 +168,7 @@ fn the_measured_time_and_the_whole_run_are_told_apart() {
     let marks: Vec<_> = results.marks.iter().map(|row| (row.flow, row.mark, row.arrived.packets)).collect();
     assert_eq!(marks, [(0, perhop_core::dscp::Dscp::EF, 300)]);
     assert!((flow.throughput_bit_s - 1e6).abs() < 1e-6);
-    assert_eq!(results.series.columns[0].2, [990_000.0, 1e6, 1e6, 1e6, 1e6]);
+    assert_eq!(results.series.values(0), [990_000.0, 1e6, 1e6, 1e6, 1e6]);
 }
 
 /// Transfers of three segments over one link.

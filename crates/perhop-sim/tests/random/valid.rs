@@ -48,7 +48,7 @@ fn waits(results: &Results, queues: &BTreeMap<String, Queue>) -> BTreeMap<SiteId
     for (site, (since, packets)) in last {
         sums.entry(site).or_default().0 += u128::from(packets) * ns(since, end);
     }
-    let path = |site: SiteId| &results.sites[site.0 as usize][..];
+    let path = |site: SiteId| &results.sites[site];
     let mut waiting: BTreeMap<SiteId, VecDeque<Instant>> = BTreeMap::new();
     for record in &results.trace.packets {
         match record.event {
@@ -103,7 +103,7 @@ fn nothing_vanishes_and_little_was_right() {
             assert_eq!(queue.drops.by_color.iter().sum::<u64>(), stats.dropped.packets, "{}", queue.path);
         }
         for (site, (backlog, waited)) in waits(&results, &queues_of(text)) {
-            assert_eq!(backlog, waited, "{}", results.sites[site.0 as usize]);
+            assert_eq!(backlog, waited, "{}", &results.sites[site]);
         }
     });
 }

@@ -163,6 +163,8 @@ pub trait LossRecovery {
     }
     /// Whether a recovery goes on.
     fn recovering(&self) -> bool;
+    /// All that there is to send has arrived: what records of it took is given back, as far as nothing is left in it.
+    fn release(&mut self) {}
 }
 
 /// The recovery of a sender, in place.
@@ -270,5 +272,9 @@ impl LossRecovery for Recovery {
 
     fn recovering(&self) -> bool {
         forward!(self, r => r.recovering())
+    }
+
+    fn release(&mut self) {
+        forward!(self, r => r.release());
     }
 }

@@ -446,6 +446,10 @@ impl LossRecovery for Rack {
     fn recovering(&self) -> bool {
         self.recovering
     }
+
+    fn release(&mut self) {
+        self.sent.shrink();
+    }
 }
 
 #[cfg(test)]

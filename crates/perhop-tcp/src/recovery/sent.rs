@@ -93,6 +93,14 @@ impl Sent {
         }
     }
 
+    /// Gives back the room that is not used.
+    pub(super) fn shrink(&mut self) {
+        self.segments.shrink_to_fit();
+        self.order.shrink_to_fit();
+        self.overtaken.shrink_to_fit();
+        self.lost.shrink_to_fit();
+    }
+
     /// Everything below `una` has been acknowledged; `visit` gets each segment that was not known to have arrived, in order.
     pub(super) fn advance(&mut self, una: u64, mut visit: impl FnMut(&Segment)) {
         self.cut(una);

@@ -309,6 +309,7 @@ impl Sender {
             self.timer = self.timer.filter(|_| self.held);
             if self.una == self.limit && self.stats.completed.is_none() {
                 self.stats.completed = Some(now);
+                self.recovery.release();
             }
         } else if restart_timer {
             self.timer = Some(self.rtt.deadline(now));

@@ -13,6 +13,7 @@ mod trace;
 use perhop_core::packet::Dscp;
 use perhop_scenario::model::Scenario;
 
+pub use self::series::SERIES;
 use crate::engine::observe::TraceKinds;
 use crate::results::Results;
 use crate::results::sample::Subject;
@@ -25,7 +26,7 @@ pub const TABLES: [&Table; 8] = [
     &flows::FLOWS,
     &ports::LINKS,
     &ports::QUEUES,
-    &series::SERIES,
+    &SERIES,
     &flows::UDP,
     &flows::MARKS,
     &ports::CONDITIONERS,
@@ -117,8 +118,9 @@ pub struct Run<'a> {
     results: &'a Results,
     /// The name of each code point.
     marks: Vec<String>,
-    /// The path of each column of the series.
+    /// The paths of the subjects of series, and for each column the number of its own.
     paths: Vec<String>,
+    path_of: Vec<usize>,
 }
 
 impl<'a> Run<'a> {
@@ -133,12 +135,14 @@ impl<'a> Run<'a> {
             Subject::Color(i, color) => format!("{}.{}", results.queues[i].path, color.name()),
             Subject::Conditioner(i) => results.conditioners[i].path.clone(),
         };
-        Self {
-            scenario,
-            results,
-            marks: (0..=u8::MAX).map_while(Dscp::new).map(|mark| mark.to_string()).collect(),
-            paths: results.series.columns.iter().map(|column| path(column.0)).collect(),
+        let marks = (0..=u8::MAX).map_while(Dscp::new).map(|mark| mark.to_string()).collect();
+        let (mut paths, mut path_of) = (Vec::new(), Vec::with_capacity(results.series.columns.len()));
+        // the columns of a subject follow one another
+        for of_subject in results.series.columns.chunk_by(|one, next| one.0 == next.0) {
+            path_of.extend(of_subject.iter().map(|_| paths.len()));
+            paths.push(path(of_subject[0].0));
         }
+        Self { scenario, results, marks, paths, path_of }
     }
 
     /// The tables that are not records: [`TABLES`], and of [`OPTIONAL`] those with rows.

@@ -16,8 +16,8 @@ pub static SERIES: Table = Table {
     rows: |run| run.results.series.columns.len() * run.results.series.times.len(),
     columns: columns! { run, i, at = cell(run, i);
         "time_s", "s", 1, Real(run.results.series.times[at.1].as_secs_f64()), "end of the interval";
-        "path", "", 1, Text(&run.paths[at.0]), "what the value is about";
+        "path", "", 1, Text(&run.paths[run.path_of[at.0]]), "what the value is about";
         "quantity", "", 1, Text(run.results.series.columns[at.0].1.name()), "which value";
-        "value", "", 1, Real(run.results.series.columns[at.0].2[at.1]), "the value, in the unit of the quantity";
+        "value", "", 1, Real(run.results.series.values(at.0)[at.1]), "the value, in the unit of the quantity";
     },
 };

@@ -12,7 +12,7 @@ impl Run<'_> {
     }
 
     fn site(&self, site: SiteId) -> &str {
-        &self.results.sites[site.0 as usize]
+        &self.results.sites[site]
     }
 }
 
