@@ -40,6 +40,8 @@ pub struct Settings {
     pub route: BTreeMap<&'static str, String>,
     /// Largest packet, bytes.
     pub mtu: u64,
+    /// Several segments may leave at once, as BBR's bursts do; else each leaves by itself.
+    pub bursts: bool,
 }
 
 /// The settings of the kernels, and their differences from the scenario.
@@ -88,6 +90,7 @@ pub fn honour(scenario: &Scenario) -> Result<Honoured, Vec<String>> {
     for flow in &scenario.flows {
         plan.tcp(flow);
     }
+    plan.bursts();
     for flow in &scenario.udp {
         if flow.packet_size.0 < UDP_HEADERS {
             plan.refuse(format!("udp.{}.packet_size: IP and UDP headers alone have 28 bytes", flow.name));
@@ -277,6 +280,20 @@ impl Plan<'_> {
         self.differs(
             "iperf3: the connections by which client and server agree pass beside the network".into(),
         );
+    }
+
+    /// Which hosts let bursts leave: those whose senders all have BBR, since perhop's other senders send no bursts.
+    fn bursts(&mut self) {
+        for (&node, host) in &mut self.honoured.hosts {
+            let of_host = || self.scenario.flows.iter().filter(|flow| flow.from == node);
+            let has_bursts = |flow: &Flow| matches!(congestion(flow), "bbr" | "bbr3");
+            host.bursts = of_host().any(has_bursts) && of_host().all(has_bursts);
+            if !host.bursts && of_host().any(has_bursts) {
+                self.honoured.differences.insert(
+                    "pacing: BBR sends segments one by one, not in bursts of two and more, where its host has other senders too".into(),
+                );
+            }
+        }
     }
 
     fn tcp(&mut self, flow: &Flow) {
@@ -547,6 +564,22 @@ duration = "1s"
         let refused = with("iperf3").expect_err("it has no pauses");
         assert_eq!(refused.len(), 6, "six connections: {refused:?}");
         assert!(refused[0].starts_with("flow.w[0].application: iperf3"), "{refused:?}");
+    }
+
+    #[test]
+    fn bursts_leave_where_all_senders_of_a_host_have_bbr() {
+        let bursts = |scenario: &Scenario| {
+            let honoured = honour(scenario).expect("for a kernel");
+            let alone = honoured
+                .differences
+                .iter()
+                .any(|how| how.starts_with("pacing: BBR sends segments one by one"));
+            (honoured.hosts.values().map(|host| host.bursts).collect::<Vec<_>>(), alone)
+        };
+        let mut scenario = scenario(BBR, r#"cc = "reno""#, "");
+        assert_eq!(bursts(&scenario), (vec![true, false, false], false));
+        scenario.flows[1].from = scenario.flows[0].from;
+        assert_eq!(bursts(&scenario), (vec![false, false, false], true));
     }
 
     #[test]

@@ -56,9 +56,9 @@ fn live(scenario: &Scenario, finished: &LiveRun, honoured: &Honoured) -> Value {
         .map(|(flow, here, there)| json!({"flow": flow, "packets": here, "kernel": there}))
         .collect();
     let host = |(&node, settings): (&usize, &Settings)| {
-        let Settings { sysctls, route, mtu } = settings;
+        let Settings { sysctls, route, mtu, bursts } = settings;
         let of_host = json!({
-            "sysctls": sysctls, "route": route, "mtu_bytes": mtu, "controls": finished.controls.get(&node),
+            "sysctls": sysctls, "route": route, "mtu_bytes": mtu, "bursts": bursts, "controls": finished.controls.get(&node),
         });
         (scenario.nodes[node].name.clone(), of_host)
     };

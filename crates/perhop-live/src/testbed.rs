@@ -52,9 +52,10 @@ impl Host {
         namespace.set(&all)?;
         let route: String = settings.route.iter().map(|(name, value)| format!(" {name} {value}")).collect();
         let (address, mtu) = (of_node(node), settings.mtu);
+        let segments = if settings.bursts { "" } else { " gso_max_segs 1" };
         namespace.ip(&format!(
             "link set lo up\naddress add {address}/32 dev {DEVICE}\n\
-             link set {DEVICE} mtu {mtu} txqueuelen 10000 gso_max_segs 1 up\nroute add default dev {DEVICE}{route}\n"
+             link set {DEVICE} mtu {mtu} txqueuelen 10000{segments} up\nroute add default dev {DEVICE}{route}\n"
         ))?;
         Ok(Self {
             node,

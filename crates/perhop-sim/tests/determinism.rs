@@ -119,9 +119,10 @@ fn results_hold_since_the_version_that_changed_the_scenario() {
     assert_eq!(since(&[]), 7);
     assert_eq!(since(&["flow.bulk.tcp.ack_delay=40ms", "flow.bulk.tcp.ack_delay_adapts=true"]), 8);
     assert_eq!(since(&["flow.bulk.tcp.ack_delay=40ms"]), 7);
-    let linux = "flow.bulk.tcp.profile=linux";
-    assert_eq!(since(&[linux, "flow.bulk.tcp.idle_restart=initial-window"]), 9);
-    assert_eq!(since(&[linux]), 10);
+    let (linux, older) = ("flow.bulk.tcp.profile=linux", "flow.bulk.tcp.rack=false");
+    assert_eq!(since(&[linux, older, "flow.bulk.tcp.idle_restart=initial-window"]), 9);
+    assert_eq!(since(&[linux, older]), 10);
+    assert_eq!(since(&[linux]), 12);
     assert_eq!(since(&["flow.bulk.tcp.cc=prague", "flow.bulk.tcp.ecn=ect1"]), 11);
 }
 

@@ -28,6 +28,8 @@ struct Left {
     xmit_ts: Instant,
     retransmitted: bool,
     lost: bool,
+    /// It was lost, and perhaps left again, and has not arrived.
+    missing: bool,
     sacked: bool,
 }
 
@@ -184,7 +186,7 @@ impl Rack {
                 self.cut(end);
                 if let Some(left) = self.segments.iter_mut().find(|left| left.start == start) {
                     news.push(*left);
-                    (left.sacked, left.lost) = (true, false);
+                    (left.sacked, left.lost, left.missing) = (true, false, false);
                     start = left.end;
                 }
             }
@@ -202,7 +204,7 @@ impl Rack {
             }
         }
         if undone {
-            self.segments.iter_mut().for_each(|left| left.lost = false);
+            self.segments.iter_mut().for_each(|left| (left.lost, left.missing) = (false, false));
             self.point = None;
         }
         if (at.una..=at.max).contains(&ack.ack) {
@@ -235,6 +237,7 @@ impl Rack {
         for left in self.segments.iter_mut().filter(|left| !left.sacked && !left.lost) {
             if self.latest > (left.xmit_ts, left.end) {
                 left.lost = left.xmit_ts + wait <= self.now;
+                left.missing |= left.lost;
                 losses |= left.lost;
                 resent |= left.lost && left.retransmitted;
                 if !left.lost {
@@ -245,9 +248,10 @@ impl Rack {
         if self.params.timeout_recovery && !self.recovering && (resent || heard.is_none() && losses) {
             self.point = None;
         }
-        let begins = self.point.is_none() && self.segments.iter().any(|left| left.lost);
+        let begins = self.point.is_none() && self.segments.iter().any(|left| left.missing);
         if begins {
-            (self.recovering, self.repair, self.point, self.probe) = (true, true, Some(at.max), None);
+            let repair = self.segments.iter().any(|left| left.lost);
+            (self.recovering, self.repair, self.point, self.probe) = (true, repair, Some(at.max), None);
             self.prr = Some(Prr::new(at.max - self.before));
         }
         if let Some(advanced) = heard {
@@ -273,6 +277,7 @@ impl Rack {
         let wait = self.rtt + self.reo_wnd();
         for left in self.segments.iter_mut().filter(|left| !left.sacked) {
             left.lost |= left.start == at.una || left.xmit_ts + wait <= self.now;
+            left.missing |= left.lost;
         }
         (self.recovering, self.repair, self.prr, self.probe) = (false, false, None, None);
         (self.point, self.look, self.limited) = (Some(at.max), None, 0);
@@ -337,8 +342,15 @@ impl Rack {
         }
         let start = self.segments.last().map_or(seq, |left| left.end);
         if start < end {
-            let (retransmitted, lost, sacked) = (false, false, false);
-            self.segments.push(Left { start, end, xmit_ts: self.now, retransmitted, lost, sacked });
+            self.segments.push(Left {
+                start,
+                end,
+                xmit_ts: self.now,
+                retransmitted: false,
+                lost: false,
+                missing: false,
+                sacked: false,
+            });
         }
     }
 }

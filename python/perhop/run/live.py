@@ -46,6 +46,7 @@ class Host(msgspec.Struct, frozen=True, omit_defaults=True):
     route: dict[str, str]
     mtu_bytes: int
     controls: list[str] | None = None
+    bursts: bool = False
 
 
 class Retransmissions(msgspec.Struct, frozen=True):

@@ -231,7 +231,7 @@ impl Rack {
         if self.timeout_recovery && !self.recovering && (resent || by_timer && losses) {
             self.point = None;
         }
-        let begins = self.point.is_none() && self.sent.first_lost().is_some();
+        let begins = self.point.is_none() && self.sent.has_missing();
         Detection { losses, begins, again }
     }
 
@@ -357,7 +357,7 @@ impl LossRecovery for Rack {
     //= rfc8985-7.4.1-more-losses
     /// Duplicates are not counted; what they report is what counts, in `detect`.
     fn on_duplicate(&mut self, flight: &Flight, _fresh: u64) -> OnDuplicate {
-        if self.point.is_none() && self.sent.first_lost().is_some() {
+        if self.point.is_none() && self.sent.has_missing() {
             self.prior = self.prior.map(|_| flight.cwnd);
             OnDuplicate::Recover
         } else {
@@ -367,7 +367,7 @@ impl LossRecovery for Rack {
 
     fn on_entered(&mut self, flight: &Flight) {
         self.recovering = true;
-        self.repair = true;
+        self.repair = self.has_lost();
         self.point = Some(flight.max);
         let base = self.prior.unwrap_or_else(|| flight.max - self.delivered.min(flight.max));
         self.prr = self.use_prr.then(|| Prr::new(base));

@@ -33,6 +33,8 @@ pub(super) struct Segment {
     pub(super) sent: Instant,
     /// It has left more than once.
     pub(super) again: bool,
+    /// It has been taken for lost, and sent again perhaps, and has not arrived.
+    missing: bool,
     state: SegmentState,
 }
 
@@ -52,8 +54,9 @@ pub(super) struct Sent {
     /// First bytes of lost segments, in order.
     lost: VecDeque<u64>,
     board: Scoreboard,
-    /// Segments that have been reported.
+    /// Segments that have been reported, and those that are missing.
     reported: usize,
+    missing: usize,
     lost_bytes: u64,
     /// Bytes that have ever been taken for lost.
     lost_total: u64,
@@ -87,6 +90,7 @@ impl Sent {
                 end,
                 sent: now,
                 again: false,
+                missing: false,
                 state: SegmentState::Sent,
             });
             insert(&mut self.order, (now, end));
@@ -106,6 +110,7 @@ impl Sent {
         self.cut(una);
         while let Some(segment) = self.segments.front().copied().filter(|segment| segment.end <= una) {
             self.segments.pop_front();
+            self.missing -= usize::from(segment.missing);
             match segment.state {
                 SegmentState::Arrived => self.reported -= 1,
                 SegmentState::Lost => self.forget_lost(&segment),
@@ -129,7 +134,8 @@ impl Sent {
             if segment.state == SegmentState::Lost {
                 self.forget_lost(&segment);
             }
-            self.segments[index].state = SegmentState::Arrived;
+            self.missing -= usize::from(segment.missing);
+            self.segments[index] = Segment { missing: false, state: SegmentState::Arrived, ..segment };
             self.reported += 1;
             visit(&segment);
             at = self.board.skip(segment.end);
@@ -218,13 +224,21 @@ impl Sent {
                 self.queue(key);
             }
         }
-        self.lost_bytes = 0;
+        for segment in &mut self.segments {
+            segment.missing = false;
+        }
+        (self.lost_bytes, self.missing) = (0, 0);
     }
 
     /// The first lost segment.
     pub(super) fn first_lost(&self) -> Option<(u64, u64)> {
         let start = *self.lost.front()?;
         self.segments.get(self.index(start)).map(|segment| (start, segment.end))
+    }
+
+    /// Whether something is missing: lost, and perhaps sent again since.
+    pub(super) const fn has_missing(&self) -> bool {
+        self.missing > 0
     }
 
     /// The first byte outstanding.
@@ -293,6 +307,7 @@ impl Sent {
         };
         self.segments[index].start = at;
         self.segments.insert(index, Segment { end: at, ..segment });
+        self.missing += usize::from(segment.missing);
         match segment.state {
             SegmentState::Sent => self.queue((segment.sent, at)),
             SegmentState::Lost => {
@@ -316,8 +331,10 @@ impl Sent {
     }
 
     fn lose(&mut self, index: usize) {
-        let Segment { start, end, .. } = self.segments[index];
+        let Segment { start, end, missing, .. } = self.segments[index];
         self.segments[index].state = SegmentState::Lost;
+        self.segments[index].missing = true;
+        self.missing += usize::from(!missing);
         self.lost_bytes += end - start;
         self.lost_total += end - start;
         let place = match self.lost.back() {
