@@ -11,7 +11,7 @@ import typer
 
 from perhop.cli import options
 from perhop.cli.campaign import Jobs
-from perhop.cli.exit import ExitCode, UsageError
+from perhop.cli.exit import CommandError, ExitCode, UsageError
 from perhop.cli.output import note, print_json
 from perhop.cli.progress import Progress
 from perhop.say.terminal import show
@@ -97,7 +97,7 @@ def collect(
         except form.LessonError as error:
             note(str(error).rstrip())
     if not sheets:
-        raise UsageError("no file of answers is without mistakes", "they are above")
+        raise CommandError(ExitCode.INVALID, "no file of answers is without mistakes")
     found = list(zip(sheets, _judged(asked, sheets, jobs, as_json), strict=True))
     command = shlex.join(["perhop", "lesson", "collect", *map(str, what)])
     command += f" --lesson {shlex.quote(str(lesson))}" if lesson else ""
@@ -131,9 +131,7 @@ def _lesson(beside: Path, given: Path | None) -> Lesson:
     return form.load(folder)
 
 
-def _judged(
-    lesson: Lesson, sheets: Sequence[Answers], jobs: int | None, quiet: bool
-) -> list[list[Outcome]]:
+def _judged(lesson: Lesson, sheets: Sequence[Answers], jobs: int | None, quiet: bool) -> list[list[Outcome]]:
     from perhop.lesson.judging import judge
 
     with Progress("runs", quiet=quiet) as progress:

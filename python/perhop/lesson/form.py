@@ -86,7 +86,7 @@ shape.WORDS[str | list[str]] = "a response or an array of overrides"
 
 @dataclass(frozen=True)
 class Arm:
-    """What is run and measured for a choice, or for the number that is asked for."""
+    """The run and the response of a choice, or of the number that is asked for."""
 
     scenario: Scenario
     response: Response
@@ -241,8 +241,14 @@ def answers(path: Path, lesson: Lesson) -> Answers:
     own = [("student", str, ""), ("seed", int | None, None)]
     kind = msgspec.defstruct("AnswersFile", [*((key, Any) for key in asked), *own])
     found = shape.parsed(path, source, kind, LessonError)
-    predicted = {key: _predicted(one, found[key]) for key, one in asked.items()}
-    faults = [one for one in predicted.values() if isinstance(one, Fault)]
+    predicted: dict[str, float | str] = {}
+    faults: list[Fault] = []
+    for key, one in asked.items():
+        own_or_fault = _predicted(one, found[key])
+        if isinstance(own_or_fault, Fault):
+            faults.append(own_or_fault)
+        else:
+            predicted[key] = own_or_fault
     student, seed = found.get("student", ""), found.get("seed")
     if not student.isprintable():
         faults.append(Fault(("student",), "must be a name of printable characters"))

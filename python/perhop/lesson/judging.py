@@ -19,7 +19,7 @@ class BrokenRunError(Exception):
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a prediction.
+    """A prediction, and the runs that judge it.
 
     Attributes
     ----------
@@ -85,7 +85,9 @@ def judge(
     return [
         [
             _outcome(
-                one, sheet.predicted[one.written.key], {n: seen(one, a, sheet.seed) for n, a in one.arms.items()}
+                one,
+                sheet.predicted[one.written.key],
+                {n: seen(one, a, sheet.seed) for n, a in one.arms.items()},
             )
             for one in lesson.questions
         ]

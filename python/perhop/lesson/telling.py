@@ -1,4 +1,4 @@
-"""What became of predictions, in words, in tables and as a page."""
+"""Predictions and the runs that judge them, in words, in tables and as a page."""
 
 from __future__ import annotations
 
@@ -76,7 +76,9 @@ def document(answers: Answers, outcomes: Sequence[Outcome]) -> dict[str, object]
                 "question": one.question.written.key,
                 "unit": one.question.unit,
                 "predicted": one.predicted,
-                "seen": {name: one.number(name) for name in one.seen} if one.question.is_choice else one.number(),
+                "seen": {name: one.number(name) for name in one.seen}
+                if one.question.is_choice
+                else one.number(),
                 "right": one.right,
             }
             for one in outcomes
@@ -153,13 +155,17 @@ def _told(outcomes: Sequence[Outcome], by_seed: Mapping[int | None, Outcome]) ->
     if first.question.is_choice:
         chosen = Counter(str(one.predicted) for one in outcomes)
         best = Counter(one.best for one in by_seed.values() if one.right is not None)
-        return tuple(", ".join(f"{name} {n}" for name, n in own.most_common()) for own in (chosen, best))
+        return _counted(chosen), _counted(best)
     low, middle, high = np.quantile([float(one.predicted) for one in outcomes], (0.25, 0.5, 0.75))
     told = _value(first.question, middle)
     if low < high:
-        told += f", half of it {_value(first.question, low)} to {_value(first.question, high)}"
+        told += f", the middle half {_value(first.question, low)} to {_value(first.question, high)}"
     known = [value for one in by_seed.values() if (value := one.number()) is not None]
     return told, f"{_interval(first, mean_interval(known))}" if known else "-"
+
+
+def _counted(names: Counter[str]) -> str:
+    return ", ".join(f"{name} {n}" for name, n in names.most_common())
 
 
 def _right(outcomes: Sequence[Outcome]) -> str:
@@ -168,5 +174,5 @@ def _right(outcomes: Sequence[Outcome]) -> str:
 
 def _who(found: Room) -> str:
     seeds = counted(len({answers.seed for answers, _ in found}), "seed")
-    sheets = counted(len(found), "sheet")
-    return f"{sheets}, {seeds}. After ±: the 95 % interval of the mean over seeds, which is chance."
+    students = counted(len(found), "student")
+    return f"{students}, {seeds}. After ±: the 95 % interval of the mean over seeds, which is chance."
