@@ -28,7 +28,7 @@ scenario = "transfer.toml"
 response = "mean(flows.completed_s)"
 tolerance = "1 ms"
 runs = 4
-take = "half-width"
+half_width = true
 
 [[question]]
 key = "path"
@@ -43,7 +43,7 @@ far = ["link.server-laptop.delay=100ms"]
 key = "more"
 text = "Of which are there more?"
 scenario = "transfer.toml"
-best = "most"
+most = true
 [question.choices]
 sent = "sum(flows.segments_sent)"
 repeated = "sum(flows.retransmissions)"
@@ -172,9 +172,8 @@ def test_a_mistake_in_answers_has_its_place_and_a_hint(
         ('"mean(flows.completed_s)"', '"answers.py:f"', ["question[0].response: answers.py: No such file"]),
         ('"20%"', '"20 kB"', ["neither a share nor a number in the unit", 'such as "20%" or "150 ms"']),
         ('"20%"', '"-20%"', ["question[0].tolerance"]),
-        ('"half-width"', '"width"', ["take: must be mean or half-width, not `width`"]),
-        ("runs = 4", "runs = 1", ["1 is below 2, the least that gives a half-width"]),
-        ('best = "most"', 'best = "max"', ["best: must be least or most, not `max`"]),
+        ("runs = 4", "runs = 1", ["1 is below 2"]),
+        ("most = true", "most = 1", ["question[3].most: must be a boolean, not an integer"]),
         ('far = ["link.server-laptop.delay=100ms"]\n', "", ["there is one choice alone"]),
         (LESSON[LESSON.index("\n[[question]]") :], "question = []", ["a lesson asks something"]),
     ],

@@ -21,8 +21,6 @@ from perhop.units import fraction, quantity
 
 FILE = "lesson.toml"
 ANSWERS = "answers.toml"
-TAKES = ("mean", "half-width")
-BESTS = ("least", "most")
 
 _BASES = {"s": "s", "bit/s": "bit/s", "byte": "B"}
 """Units that a prediction must name, and how `perhop.units` calls them."""
@@ -49,15 +47,15 @@ class WrittenQuestion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     choices
         In place of a number: what may be chosen. Each is a list of overrides, after those of `set`, or a
         response of its own.
-    best
-        Which choice is right: that of the ``least`` or the ``most`` response.
+    most
+        Whether the choice of the most is right, not that of the least.
     tolerance
         How far a prediction may be off: a share of what was seen (``"20%"``), or a number in the response's
         unit. A choice that is within it of the best is right too.
     runs
-        Replications that are made.
-    take
-        Of several replications the ``mean``, or the ``half-width`` of its 95 % interval.
+        Replications, of which the mean counts.
+    half_width
+        Whether it is not the mean but the half-width of its 95 % interval.
     """
 
     key: Text
@@ -66,10 +64,10 @@ class WrittenQuestion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     set: list[str] = []
     response: str = ""
     choices: dict[str, str | list[str]] = {}
-    best: str = "least"
+    most: bool = False
     tolerance: Text = "0%"
     runs: int = 1
-    take: str = "mean"
+    half_width: bool = False
 
 
 class LessonFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -188,8 +186,9 @@ def load(folder: Path) -> Lesson:
 
 def _question(folder: Path, one: WrittenQuestion, at: At, faults: list[Fault]) -> Question:
     """Return a question, and put its mistakes to the others."""
-    base = Scenario.load(folder / one.scenario)
-    arms = {}
+    file, arms = folder / one.scenario, {}
+    # without a folder to look in: other files than the scenario are none of a lesson's
+    base = Scenario(file.read_bytes(), str(file))
     for name, own in (one.choices or {"": []}).items():
         place = (*at, "choices", name) if one.choices else at
         text, of = (own, place) if isinstance(own, str) else (one.response, (*at, "response"))
@@ -209,14 +208,12 @@ def _question(folder: Path, one: WrittenQuestion, at: At, faults: list[Fault]) -
         if response.by or response.source is not None:
             faults.append(Fault(of, "a question is about one number: an expression without `by`"))
         arms[name] = Arm(scenario, response)
-    for key, value, known_values in (("best", one.best, BESTS), ("take", one.take, TAKES)):
-        if value not in known_values:
-            faults.append(Fault((*at, key), f"must be {' or '.join(known_values)}, not `{value}`"))
-    least = 2 if one.take == "half-width" else 1
-    if one.runs < least:
-        faults.append(Fault((*at, "runs"), f"{one.runs} is below {least}, the least that gives a {one.take}"))
+    if one.runs < (least := 1 + one.half_width):
+        faults.append(Fault((*at, "runs"), f"{one.runs} is below {least}"))
     if len(one.choices) == 1:
         faults.append(Fault((*at, "choices"), "there is one choice alone"))
+    if len({arm.response.unit for arm in arms.values()}) > 1:
+        faults.append(Fault((*at, "choices"), "choices are compared, so their responses have one unit"))
     share = fraction(one.tolerance)
     unit = next(iter(arms.values())).response.unit if arms else None
     tolerance = number(one.tolerance, unit) if math.isnan(share) else share
@@ -241,14 +238,8 @@ def answers(path: Path, lesson: Lesson) -> Answers:
     own = [("student", str, ""), ("seed", int | None, None)]
     kind = msgspec.defstruct("AnswersFile", [*((key, Any) for key in asked), *own])
     found = shape.parsed(path, source, kind, LessonError)
-    predicted: dict[str, float | str] = {}
     faults: list[Fault] = []
-    for key, one in asked.items():
-        own_or_fault = _predicted(one, found[key])
-        if isinstance(own_or_fault, Fault):
-            faults.append(own_or_fault)
-        else:
-            predicted[key] = own_or_fault
+    predicted = {key: _predicted(one, found[key], faults) for key, one in asked.items()}
     student, seed = found.get("student", ""), found.get("seed")
     if not student.isprintable():
         faults.append(Fault(("student",), "must be a name of printable characters"))
@@ -259,21 +250,25 @@ def answers(path: Path, lesson: Lesson) -> Answers:
     return Answers(path, student, seed, predicted)
 
 
-def _predicted(question: Question, value: Any) -> float | str | Fault:
-    """Return a prediction, or the mistake in it."""
-    at, choices = (question.written.key,), list(question.arms)
-    such_as = _SUCH_AS.get(question.unit or "")
-    what = "a number" if such_as is None else f"a number with its unit, in quotes, such as {such_as}"
+def _predicted(question: Question, value: Any, faults: list[Fault]) -> float | str:
+    """Return a prediction, and put a mistake in it to the others."""
+    choices, hint = [*question.arms], None
     if question.is_choice:
         what = f"one of {', '.join(choices)}"
-    if value == "":
-        return Fault(at, "left empty", f"predict before you run: {question.written.text} Write {what}")
-    if question.is_choice:
         if value in choices:
             return str(value)
-        return Fault(at, f"must be {what}", _core.suggest(value, choices) if isinstance(value, str) else None)
-    found = math.nan if isinstance(value, bool) else number(value, question.unit)
-    return found if math.isfinite(found) else Fault(at, f"must be {what}")
+        hint = _core.suggest(str(value), choices)
+    else:
+        such_as = _SUCH_AS.get(question.unit or "")
+        what = f"a number with its unit, in quotes, such as {such_as}" if such_as else "a number"
+        found = math.nan if isinstance(value, bool) else number(value, question.unit)
+        if math.isfinite(found):
+            return found
+    rule = f"must be {what}"
+    if value == "":
+        rule, hint = "left empty", f"predict before you run: {question.written.text} Write {what}"
+    faults.append(Fault((question.written.key,), rule, hint))
+    return math.nan
 
 
 def files(what: list[Path]) -> Iterator[Path]:

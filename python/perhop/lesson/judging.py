@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from perhop.experiment.response import Response
 from perhop.lesson.form import Answers, Arm, Lesson, Question
@@ -40,12 +40,12 @@ class Outcome:
         found = self.seen[choice]
         if found is None:
             return None
-        return found.mean if self.question.written.take == "mean" else found.half_width
+        return found.half_width if self.question.written.half_width else found.mean
 
     @property
     def best(self) -> str:
         """The choice that is right."""
-        sign = 1.0 if self.question.written.best == "least" else -1.0
+        sign = -1.0 if self.question.written.most else 1.0
         return min(self.seen, key=lambda one: sign * (self.number(one) or 0.0))
 
 
@@ -56,8 +56,8 @@ def judge(
 
     Raises
     ------
-    ScenarioError, MemoryError, FunctionError
-        As of `perhop.run.run.run_jobs` and of responses.
+    ScenarioError, MemoryError
+        As of `perhop.run.run.run_jobs`.
     BrokenRunError
         A run broke an invariant.
     """
@@ -110,6 +110,4 @@ def _outcome(question: Question, predicted: float | str, seen: Mapping[str, Inte
     given = made.number(predicted) if isinstance(predicted, str) else predicted
     if right is None or given is None or None in seen.values():
         return made
-    # a tolerance of 0 is met by what a table shows of a number
-    near = abs(given - right) <= max(question.allowed(right), 1e-9 * abs(right))
-    return Outcome(question, predicted, seen, near)
+    return replace(made, right=abs(given - right) <= question.allowed(right))

@@ -55,7 +55,7 @@ def _seen(one: Outcome, choice: str) -> str:
     found, value = one.seen[choice], one.number(choice)
     if found is None or value is None:
         return "-"
-    return _value(one.question, value) if one.question.written.take == "half-width" else _interval(one, found)
+    return _value(one.question, value) if one.question.written.half_width else _interval(one, found)
 
 
 def _interval(one: Outcome, found: Interval) -> str:
