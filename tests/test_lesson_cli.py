@@ -187,6 +187,9 @@ def test_a_mistake_in_a_lesson_has_its_place(
     assert done.code == 3
     assert "lesson.toml:" in done.err
     assert [one for one in said if one not in done.err] == []
+    checked = cli("check", "lesson.toml")
+    assert checked.code == 3
+    assert [one for one in said if one not in checked.out] == []
 
 
 def test_no_program_of_a_lesson_runs(cli: Cli, answers: Path) -> None:

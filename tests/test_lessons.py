@@ -39,6 +39,8 @@ def test_a_lesson_is_what_init_writes_and_all_that_it_needs(cli: Cli, lesson: st
     assert {one.name for one in Path().iterdir()} >= {"lesson.md", "lesson.toml", "answers.toml"}
     for one in form.load(Path()).questions:
         assert {arm.scenario.warnings() == [] for arm in one.arms.values()} == {True}
+    checked = cli("check", "lesson.toml")
+    assert (checked.code, checked.out) == (0, "lesson.toml: valid; lesson: 5 questions\n")
     page = Path("lesson.md").read_text()
     assert not re.search(r"\]\((?!https?:)", page), "a link that leads out of the folder"
 

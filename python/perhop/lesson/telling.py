@@ -175,4 +175,4 @@ def _right(outcomes: Sequence[Outcome]) -> str:
 def _who(found: Room) -> str:
     seeds = counted(len({answers.seed for answers, _ in found}), "seed")
     students = counted(len(found), "student")
-    return f"{students}, {seeds}. After ±: the 95 % interval of the mean over seeds, which is chance."
+    return f"{students}, {seeds}. After ± stands the 95 % interval of the mean over seeds: chance."

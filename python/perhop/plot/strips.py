@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from matplotlib.ticker import LogLocator
+
 from perhop.plot import style
 
 _SPREAD = 30.0
@@ -19,6 +21,8 @@ def draw(lines: Mapping[str, Sequence[float]], title: str, label: str) -> str:
         values = [value for own in lines.values() for value in own]
         if values and 0 < _SPREAD * min(values) < max(values):
             style.logarithmic(axes, "x")
+            axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            axes.xaxis.set_major_formatter("{x:g}")
         else:
             axes.set_xlim(left=min(0.0, *values))
         axes.set_xlabel(label)
