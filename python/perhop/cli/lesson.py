@@ -70,9 +70,7 @@ def collect(
         ),
     ],
     lesson: Where = None,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Page to write, - for stdout.")
-    ] = None,
+    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Page to write.")] = None,
     jobs: Jobs = None,
     force: options.Force = False,
     as_json: options.Json = False,
@@ -85,8 +83,7 @@ def collect(
     from perhop.report.page import write_page
     from perhop.run.folder import never
 
-    to_stdout = options.to_stdout(out, as_json)
-    may_replace = options.target(out, force) if out is not None and not to_stdout else never
+    may_replace = never if out is None else options.target(out, force)
     files = list(dict.fromkeys(form.files(what)))
     if not files:
         raise UsageError(f"{what[0]}: no file in it ends in {form.ANSWERS}", "name files of answers")
@@ -99,19 +96,15 @@ def collect(
     if not sheets:
         raise CommandError(ExitCode.INVALID, "no file of answers is without mistakes")
     found = list(zip(sheets, _judged(asked, sheets, jobs, as_json), strict=True))
-    command = shlex.join(["perhop", "lesson", "collect", *map(str, what)])
-    command += f" --lesson {shlex.quote(str(lesson))}" if lesson else ""
-    if to_stdout:
-        print(telling.render(asked, found, command))
-    elif as_json:
+    words = ["perhop", "lesson", "collect", *map(str, what), *(["--lesson", str(lesson)] if lesson else [])]
+    if as_json:
         print_json([telling.document(*one) for one in found])
     else:
         show(*telling.room(asked, found))
-    if out is not None and not to_stdout:
-        write_page(out, telling.render(asked, found, f"{command} -o {shlex.quote(str(out))}"), may_replace)
-        print(out)
-    elif not to_stdout and not as_json:
-        print(f"next: {command} -o room.html")
+    if out is not None:
+        write_page(out, telling.render(asked, found, shlex.join([*words, "-o", str(out)])), may_replace)
+    if not as_json:
+        print(out or f"next: {shlex.join([*words, '-o', 'room.html'])}")
     if left_out := len(files) - len(sheets):
         note(f"warning: {left_out} of {len(files)} files left out: they have mistakes")
         return ExitCode.INVALID

@@ -136,7 +136,7 @@ class Answers:
 
     path: Path
     student: str
-    seed: int | None
+    seed: int
     predicted: Mapping[str, float | str]
 
 
@@ -235,15 +235,15 @@ def answers(path: Path, lesson: Lesson) -> Answers:
     """
     source = path.read_bytes()
     asked = {one.written.key: one for one in lesson.questions}
-    own = [("student", str, ""), ("seed", int | None, None)]
+    own = [("student", str, ""), ("seed", int, 1)]
     kind = msgspec.defstruct("AnswersFile", [*((key, Any) for key in asked), *own])
     found = shape.parsed(path, source, kind, LessonError)
     faults: list[Fault] = []
     predicted = {key: _predicted(one, found[key], faults) for key, one in asked.items()}
-    student, seed = found.get("student", ""), found.get("seed")
+    student, seed = found.get("student", ""), found.get("seed", 1)
     if not student.isprintable():
         faults.append(Fault(("student",), "must be a name of printable characters"))
-    if seed is not None and not 0 <= seed < 2**63:
+    if not 0 <= seed < 2**63:
         faults.append(Fault(("seed",), f"{seed} is outside the range: 0 to 2^63 - 1"))
     if faults:
         raise LessonError(shape.diagnostics(path, source, faults))

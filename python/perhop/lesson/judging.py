@@ -77,7 +77,7 @@ def judge(
     jobs = [TracedJob(source, name, [*overrides], ()) for source, name, overrides in wanted]
     found = dict(zip(wanted, run_jobs(jobs, workers, progress, measured, job_work(jobs)), strict=True))
 
-    def seen(question: Question, arm: Arm, seed: int | None) -> Interval | None:
+    def seen(question: Question, arm: Arm, seed: int) -> Interval | None:
         values = [found[key][arm.response.key] for key in _keys(question, arm, seed)]
         known = [one for one in values if one is not None]
         return mean_interval(known) if len(known) == len(values) else None
@@ -95,13 +95,10 @@ def judge(
     ]
 
 
-def _keys(question: Question, arm: Arm, seed: int | None) -> list[Key]:
-    own = () if seed is None else (f"run.seed={seed}",)
-    scenario = arm.scenario
-    return [
-        (scenario.source, scenario.name, (*scenario.overrides, *own, f"run.replication={k}"))
-        for k in range(question.written.runs)
-    ]
+def _keys(question: Question, arm: Arm, seed: int) -> list[Key]:
+    one, own = arm.scenario, f"run.seed={seed}"
+    each = (f"run.replication={k}" for k in range(question.written.runs))
+    return [(one.source, one.name, (*one.overrides, own, replication)) for replication in each]
 
 
 def _outcome(question: Question, predicted: float | str, seen: Mapping[str, Interval | None]) -> Outcome:
