@@ -145,8 +145,8 @@ def command(
         texts = [one for one in own.rglob("*") if one.is_file()]
         files |= {directory / one.relative_to(own): one.read_text("utf-8") for one in sorted(texts)}
         files[directory / "perhop.study.schema.json"] = form.schema().rstrip() + "\n"
-    files[directory / "perhop.schema.json"] = _core.schema().rstrip() + "\n"
     if not pack.is_lesson:
+        files[directory / "perhop.schema.json"] = _core.schema().rstrip() + "\n"
         files[directory / "perhop.campaign.schema.json"] = _core.campaign_schema().rstrip() + "\n"
     if notebook:
         chance = "link.slow-fast.loss=0.005" if pack is Pack.TWO_WAY else ""
