@@ -26,6 +26,7 @@ import contextlib
 import io
 import json
 import re
+import shutil
 import sys
 import tempfile
 import tomllib
@@ -46,6 +47,7 @@ from perhop.experiment.fault import FileError
 from perhop.experiment.rules import is_campaign
 from perhop.judge.grammar import is_claims
 from perhop.judge.grammar import read as read_claims
+from perhop.lesson import form as lessons
 from perhop.papers.form import ReadingsFile, StudyError
 from perhop.run.tables import SCHEMA as SCHEMA_OF_TABLES
 from perhop.scenario.files import Files
@@ -297,6 +299,19 @@ def _invalid_examples() -> list[str]:
 def _mistakes(block: str, page: Path, folder: Path) -> list[Any]:
     """Return what is wrong with an example; `folder` has what `perhop init` writes, `page` its own files."""
     name = page.name
+    if "[[question]]" in block or block.startswith("student ="):
+        file = folder / ("lesson.toml" if "[[question]]" in block else "answers.toml")
+        file.write_text(block, encoding="utf-8")
+        pack = TOP / "python/perhop/starters/lesson-bufferbloat"
+        shutil.copy(pack / "line.toml", folder)
+        try:
+            if file.stem == "lesson":
+                lessons.load(folder)
+            else:
+                lessons.answers(file, lessons.load(pack))
+        except FileError as error:
+            return error.diagnostics
+        return []
     if is_claims(block.encode()) or "[[reading]]" in block:
         file, source = folder / f"{name}.toml", block.encode()
         try:

@@ -78,7 +78,7 @@ def test_classes_are_told_in_the_words_of_the_table(tmp_path: Path) -> None:
 
 
 def test_a_flow_that_waits_on_its_timer_is_named(tmp_path: Path) -> None:
-    changes = ("flow.bulk.tcp.window=256KiB", "run.processing_jitter=0s")
+    changes = ("flow.bulk.tcp.profile=rfc", "flow.bulk.tcp.window=256KiB", "run.processing_jitter=0s")
     lesson = Scenario.load(EXAMPLES / "lessons" / "drop-tail.toml").override(*changes)
     lesson.run().save(tmp_path / "run")
     said = answer.of_run(StoredRun.load(tmp_path / "run")).sentences[0]

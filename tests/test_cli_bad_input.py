@@ -154,7 +154,8 @@ def test_options_that_cannot_be(
         (
             ("init", "--pack", "foo"),
             "--pack: 'foo' is not one of 'two-way', 'diffserv', 'access', 'line', 'docsis', 'lte', "
-            "'enterprise'",
+            "'enterprise', 'lesson-bufferbloat', 'lesson-red', 'lesson-af', 'lesson-upload', "
+            "'lesson-recoveries', 'lesson-chance'",
         ),
     ],
     ids=["no number", "negative", "no jobs", "no pack"],

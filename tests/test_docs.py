@@ -47,16 +47,16 @@ PAGES = (
     "docs/coming-from.md",
     "docs/estimate.md",
     "docs/figures.md",
+    "docs/lessons.md",
     "docs/own-elements.md",
     "docs/recommend.md",
     "docs/statistics.md",
     "docs/studies.md",
     "docs/tutorial.md",
 )
-LESSONS = ("docs/lessons/red.md", "docs/lessons/af.md", "docs/lessons/upload.md")
 
 
-@pytest.mark.parametrize("name", [*PAGES, *(pytest.param(page, marks=pytest.mark.long) for page in LESSONS)])
+@pytest.mark.parametrize("name", PAGES)
 def test_a_page_prints_what_its_commands_print(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from conftest import Cli
-from test_docs import GIVEN, LESSONS, PAGES
+from test_docs import GIVEN, PAGES
 
 TOP = Path(__file__).parents[1]
 COMMAND = re.compile(r"^(?:perhop|make|dask|uv|cargo|\.venv/bin/\S+) \S", re.MULTILINE)
@@ -27,6 +27,7 @@ ALL = [
     *sorted(TOP.glob("docs/**/*.md")),
     *sorted(TOP.glob("papers/*/README.md")),
     *sorted(TOP.glob("python/perhop/starters/*/README.md")),
+    *sorted(TOP.glob("python/perhop/starters/*/lesson.md")),
 ]
 
 STUDY = "runs of minutes; tests/test_papers_*.py runs the study itself, and make test-long all of it"
@@ -59,8 +60,8 @@ def test_every_page_with_commands_is_run_or_says_why_not() -> None:
         for page in [TOP / "README.md", *TOP.glob("docs/**/*.md"), *TOP.glob("papers/*/README.md")]
         if any(COMMAND.search(block) for block in BLOCK.findall(page.read_text(encoding="utf-8")))
     }
-    assert pages >= {"README.md", *LESSONS, "docs/gallery/README.md"}
-    assert pages - {*PAGES, *LESSONS, *GIVEN, *ELSEWHERE} == set(NOT_RUN)
+    assert pages >= {"README.md", "docs/gallery/README.md"}
+    assert pages - {*PAGES, *GIVEN, *ELSEWHERE} == set(NOT_RUN)
     assert [name for name in ELSEWHERE.values() if not (TOP / "tests" / name).exists()] == []
 
 

@@ -16,12 +16,12 @@ ARCHITECTURE = (ROOT.parents[1] / "docs" / "architecture.md").read_text()
 
 #: the rooms from the top downwards: none imports of one that is above it
 ORDER = (
-    *("cli", "serve", "notebook", "papers", "report", "say", "recommend", "plot", "judge", "experiment"),
-    *("run", "import_tc", "deploy", "import_ns2", "models", "stats", "scenario"),
+    *("cli", "serve", "notebook", "papers", "lesson", "report", "say", "recommend", "plot", "judge"),
+    *("experiment", "run", "import_tc", "deploy", "import_ns2", "models", "stats", "scenario"),
 )
 
 #: below `serve`, which gives them by the command line alone
-NOT_SERVED = {"papers", "import_tc", "deploy", "import_ns2"}
+NOT_SERVED = {"papers", "lesson", "import_tc", "deploy", "import_ns2"}
 
 #: not in a room: the public face, which only `cli` uses, and what every room needs
 FACE, SHARED, CORE = "perhop", "perhop.units", "perhop._core"

@@ -14,6 +14,7 @@ from perhop.run import phase
 TOP = Path(__file__).parents[1]
 LESSONS = TOP / "examples" / "lessons"
 EXACT = "run.processing_jitter=0s"
+OLD = "flow.bulk.tcp.profile=rfc"
 SHORT = "run.duration=25s"
 
 CONSTANT = """
@@ -52,7 +53,7 @@ def effect(scenario: Scenario) -> str | None:
 
 
 def test_a_locked_flow_is_named_with_the_cure() -> None:
-    exact = Scenario.load(LESSONS / "drop-tail.toml").override(EXACT)
+    exact = Scenario.load(LESSONS / "drop-tail.toml").override(EXACT, OLD)
     said = effect(exact)
     assert said is not None
     assert said.startswith("bulk[1] lost none of 9070 packets and its equals 1.29 %: nothing here is random")
@@ -63,7 +64,7 @@ def test_a_locked_flow_is_named_with_the_cure() -> None:
     "change", ["run.processing_jitter=1ms", "link.r1-r2.loss=0.0002", "flow.bulk.tcp.profile=default"]
 )
 def test_nothing_is_said_where_chance_or_the_hosts_mix_the_phases(change: str) -> None:
-    assert effect(Scenario.load(LESSONS / "drop-tail.toml").override(EXACT, SHORT, change)) is None
+    assert effect(Scenario.load(LESSONS / "drop-tail.toml").override(EXACT, OLD, SHORT, change)) is None
 
 
 @pytest.mark.parametrize("name", ["red", "af", "upload", "acks-first"])
@@ -101,7 +102,7 @@ def test_constant_streams_are_equal_only_over_equal_links() -> None:
 
 @pytest.mark.usefixtures("undrawn")
 def test_the_terminal_the_json_and_the_page_say_it(cli: Cli) -> None:
-    done = cli("run", LESSONS / "drop-tail.toml", "-s", EXACT, "-o", "exact", "--report", "--json")
+    done = cli("run", LESSONS / "drop-tail.toml", "-s", EXACT, "-s", OLD, "-o", "exact", "--report", "--json")
     assert done.err.startswith("warning: bulk[1] lost none of 9070 packets")
     assert done.json()["warnings"][0].startswith("bulk[1] lost none")
     page = Path("exact/report.html").read_text()
@@ -110,10 +111,8 @@ def test_the_terminal_the_json_and_the_page_say_it(cli: Cli) -> None:
 
 
 def test_a_campaign_says_in_how_many_runs_flows_are_in_step(cli: Cli) -> None:
-    vary, measure = "run.processing_jitter=0s,1.2ms", "jain(flows.goodput_bit_s)"
-    done = cli(
-        "sweep", LESSONS / "drop-tail.toml", "--vary", vary, "--measure", measure, "--replications", "2"
-    )
+    asked = ["--vary", "run.processing_jitter=0s,1.2ms", "--measure", "jain(flows.goodput_bit_s)"]
+    done = cli("sweep", LESSONS / "drop-tail.toml", "-s", OLD, *asked, "--replications", "2")
     assert done.code == 0
     (said,) = (line for line in done.err.splitlines() if "in step:" in line)
     assert said.startswith("warning: in 2 runs flows are in step: bulk[1] lost none of")

@@ -15,6 +15,8 @@ PAGES = (
     "docs/campaigns.md",
     "docs/recommend.md",
     "docs/style.md",
+    "docs/lessons.md",
+    *(str(page.relative_to(TOP)) for page in sorted(TOP.glob("python/perhop/starters/*/lesson.md"))),
 )
 TURNS = re.compile(r"\b(?:is|are|was|were) (?:told|said|had)\b|^What [a-z]+ [a-z]+ is\b", re.MULTILINE)
 """Verbs of saying without somebody who says, and clauses as subjects."""

@@ -47,6 +47,9 @@ def test_the_wheel_works_where_nothing_else_is(tmp_path: Path) -> None:
     assert "perhop/report/templates/run.html.j2" in names
     assert "perhop/serve/serve.js" in names
     assert "perhop/serve/templates/form.html.j2" in names
+    assert "perhop/lesson/room.html.j2" in names
+    lessons = [path.relative_to(top / "python") for path in top.glob("python/perhop/starters/lesson-*/*")]
+    assert {str(path) for path in lessons} <= set(names)
     assert "-abi3-" in wheel.name
     packs = sorted(path.parent.name for path in top.glob("papers/*/claims.toml"))
     assert len(packs) >= 4
@@ -63,6 +66,10 @@ def test_the_wheel_works_where_nothing_else_is(tmp_path: Path) -> None:
     call(perhop, "replay", "run")
     call(perhop, "report", "run")
     assert "<svg" in (tmp_path / "run" / "report.html").read_text()
+    call(perhop, "init", "--pack", "lesson-recoveries", "lesson")
+    answers = tmp_path / "lesson" / "answers.toml"
+    answers.write_text('first = "sack"\ntimeouts = 1\nrepeated = 4\nlead = "2 s"\none = "0 s"\n')
+    assert "5 of 5 right" in call(perhop, "lesson", "check", answers)
     call(perhop, "init", "--study", "mine")
     mine = json.loads(call(perhop, "reproduce", "mine", "--quick", "--json"))
     assert [claim["verdict"] for claim in mine["claims"]] == ["supported", "supported", "not judged"]

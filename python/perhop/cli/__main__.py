@@ -33,6 +33,7 @@ _ERRORS = (
     ("perhop.experiment.fault", "DesignError", ExitCode.INVALID),
     ("perhop.experiment.ledger", "StoreError", ExitCode.STORE),
     ("perhop.experiment.executors", "ExecutorError", ExitCode.MACHINE),
+    ("perhop.lesson.judging", "BrokenRunError", ExitCode.FAILED_RUNS),
     ("perhop.papers.error", "PackError", ExitCode.INVALID),
     ("perhop.papers.packed", "PackedError", ExitCode.STORE),
     ("perhop.papers.on_record", "StaleRecordError", ExitCode.DIFFERS),

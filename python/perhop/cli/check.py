@@ -1,4 +1,4 @@
-"""`perhop check`: every mistake in scenarios, campaigns, claims and studies, its place and a remedy."""
+"""`perhop check`: every mistake in a scenario, campaign, lesson, study or claims, its place and a remedy."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ def command(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FILE...", help="Scenario, campaign or claims files (TOML), or studies (DIR)."
+            metavar="FILE...",
+            help="Scenario, campaign or claims files (TOML), lesson.toml, or studies (DIR).",
         ),
     ],
     overrides: options.Set = None,
     as_json: options.Json = False,
 ) -> int:
-    """Validate scenarios, campaigns, claims and studies: all mistakes in one pass, then warnings."""
+    """Validate scenarios, campaigns, claims, lessons and studies: all mistakes in one pass, then warnings."""
     from perhop.cli.output import beside, note, print_json, warn
 
     found, unread = [], []
@@ -94,6 +95,8 @@ def _checked(file: Path, overrides: list[str] | None) -> _Checked:
 
     if is_study(file):
         return _study(file)
+    if file.name == "lesson.toml":
+        return _lesson(file)
     scenario = options.read(file, overrides)
     if is_claims(scenario.source):
         return _claims(file)
@@ -133,6 +136,18 @@ def _claims(file: Path) -> _Checked:
     names = "it names" if many == 1 else "they name"
     about = f"about {claims.file.campaign}" if campaign else f"of no campaign: what {names} is not checked"
     return _Checked("claims", [], [], f"{counted(many, 'claim')} {about}")
+
+
+def _lesson(file: Path) -> _Checked:
+    """Check a lesson with the scenarios that it names."""
+    from perhop.lesson import form
+    from perhop.units import counted
+
+    try:
+        questions = form.load(file.parent).questions
+    except form.LessonError as error:
+        return _Checked("lesson", error.diagnostics, [], "lesson")
+    return _Checked("lesson", [], [], f"lesson: {counted(len(questions), 'question')}")
 
 
 def _study(path: Path) -> _Checked:

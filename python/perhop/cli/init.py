@@ -26,6 +26,17 @@ class Pack(StrEnum):
     DOCSIS = "docsis"
     LTE = "lte"
     ENTERPRISE = "enterprise"
+    LESSON_BUFFERBLOAT = "lesson-bufferbloat"
+    LESSON_RED = "lesson-red"
+    LESSON_AF = "lesson-af"
+    LESSON_UPLOAD = "lesson-upload"
+    LESSON_RECOVERIES = "lesson-recoveries"
+    LESSON_CHANCE = "lesson-chance"
+
+    @property
+    def is_lesson(self) -> bool:
+        """Whether it has questions."""
+        return (_STARTERS / self.value / "lesson.toml").is_file()
 
 
 class Element(StrEnum):
@@ -48,7 +59,8 @@ def command(
             "access: a line of 100 Mbit/s down and 5 up with classes by marks, a call, uploads, downloads "
             "and the web; docsis: a cable line whose modem waits for grants; lte: a mobile line whose rate "
             "wanders; enterprise: a VPN line with promises to voice, video, business and the rest; "
-            "line: your own line and who uses it, as the next six options say; without any of them it asks.",
+            "line: your own line and who uses it, as the next six options say; without any of them it asks. "
+            "lesson-...: a lesson, with questions that perhop lesson check answers.",
         ),
     ] = Pack.TWO_WAY,
     down: Annotated[
@@ -112,6 +124,8 @@ def command(
         "overhead": overhead,
         "use": use,
     }
+    if pack.is_lesson and notebook:
+        raise UsageError(f"--notebook goes with no lesson, such as {pack.value}", "leave it out")
     if any(one is not None for one in given.values()) and (study or element or pack is not Pack.LINE):
         rest = ", and leave --study and --element out" if study or element else ""
         raise UsageError("a rate, a buffer or users are those of a line", f"add --pack line{rest}")
@@ -131,10 +145,9 @@ def command(
         texts = [one for one in own.rglob("*") if one.is_file()]
         files |= {directory / one.relative_to(own): one.read_text("utf-8") for one in sorted(texts)}
         files[directory / "perhop.study.schema.json"] = form.schema().rstrip() + "\n"
-    files |= {
-        directory / "perhop.schema.json": _core.schema().rstrip() + "\n",
-        directory / "perhop.campaign.schema.json": _core.campaign_schema().rstrip() + "\n",
-    }
+    if not pack.is_lesson:
+        files[directory / "perhop.schema.json"] = _core.schema().rstrip() + "\n"
+        files[directory / "perhop.campaign.schema.json"] = _core.campaign_schema().rstrip() + "\n"
     if notebook:
         chance = "link.slow-fast.loss=0.005" if pack is Pack.TWO_WAY else ""
         files[directory / "first-look.py"] = starter.marimo(
@@ -167,6 +180,9 @@ def command(
         for file in files:
             print(file)
         command = ["reproduce", str(directory), "--quick"] if study else ["run", str(directory / scenario)]
+        if pack.is_lesson:
+            command = ["lesson", "check", str(directory / "answers.toml")]
+            print(f"first: read {directory / 'lesson.md'} and fill in answers.toml")
         if element:
             (program,) = (one for one in files if one.suffix == ".py")
             command = ["test-element", str(program)]

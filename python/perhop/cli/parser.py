@@ -32,7 +32,7 @@ COMMANDS = (
     "man",
 )
 
-GROUPS = {"campaign": "campaign", "import": "importing"}
+GROUPS = {"campaign": "campaign", "import": "importing", "lesson": "lesson"}
 """Commands that have commands, and the modules that have them."""
 
 

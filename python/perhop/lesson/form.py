@@ -1,0 +1,277 @@
+"""`lesson.toml`, the questions of a lesson, and files of answers to them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from perhop import _core
+from perhop.experiment import shape
+from perhop.experiment.fault import At, Fault, FileError
+from perhop.experiment.response import Response, ResponseError
+from perhop.experiment.shape import Text
+from perhop.experiment.vocabulary import words
+from perhop.scenario.scenario import Scenario
+from perhop.units import fraction, quantity
+
+FILE = "lesson.toml"
+ANSWERS = "answers.toml"
+
+_BASES = {"s": "s", "bit/s": "bit/s", "byte": "B"}
+"""Units that a prediction must name, and how `perhop.units` calls them."""
+_SUCH_AS = {"s": '"150 ms"', "bit/s": '"2.5 Mbit/s"', "byte": '"64 kB"'}
+
+
+class LessonError(FileError):
+    """A lesson, or a file of answers, that has mistakes."""
+
+
+class WrittenQuestion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A question.
+
+    Attributes
+    ----------
+    key
+        Its name in a file of answers.
+    text
+        What is asked.
+    scenario, set
+        The file of the run that answers it, and overrides of it.
+    response
+        What is measured, in the language of campaigns.
+    choices
+        In place of a number: what may be chosen. Each is a list of overrides, after those of `set`, or a
+        response of its own.
+    most
+        Whether the choice of the most is right, not that of the least.
+    tolerance
+        How far a prediction may be off: a share of what was seen (``"20%"``), or a number in the response's
+        unit. A choice that is within it of the best is right too.
+    runs
+        Replications, of which the mean counts.
+    half_width
+        Whether it is not the mean but the half-width of its 95 % interval.
+    """
+
+    key: Text
+    text: Text
+    scenario: Text
+    set: list[str] = []
+    response: str = ""
+    choices: dict[str, str | list[str]] = {}
+    most: bool = False
+    tolerance: Text = "0%"
+    runs: int = 1
+    half_width: bool = False
+
+
+class LessonFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A lesson: its title, and its questions in order."""
+
+    title: Text
+    question: list[WrittenQuestion]
+
+
+# at import, in one thread: several that are the first to decode a type crash msgspec (0.22)
+msgspec.json.Decoder(LessonFile)
+shape.WORDS[str | list[str]] = "a response or an array of overrides"
+
+
+@dataclass(frozen=True)
+class Arm:
+    """The run and the response of a choice, or of the number that is asked for."""
+
+    scenario: Scenario
+    response: Response
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question without mistakes.
+
+    Attributes
+    ----------
+    arms
+        By choice; under the empty name where a number is asked for.
+    tolerance, relative
+        A number in the response's unit, or a share of what was seen.
+    """
+
+    written: WrittenQuestion
+    arms: Mapping[str, Arm]
+    tolerance: float
+    relative: bool
+
+    @property
+    def unit(self) -> str | None:
+        """The unit of all that is measured for it."""
+        return next(iter(self.arms.values())).response.unit
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether one of several is chosen."""
+        return bool(self.written.choices)
+
+    def allowed(self, seen: float) -> float:
+        """Return how far from what was seen a prediction may be."""
+        return self.tolerance * abs(seen) if self.relative else self.tolerance
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A lesson without mistakes."""
+
+    title: str
+    questions: tuple[Question, ...]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """A student's predictions by key: a choice, or a number in the response's unit."""
+
+    path: Path
+    student: str
+    seed: int
+    predicted: Mapping[str, float | str]
+
+
+def number(value: Any, unit: str | None) -> float:
+    """Return a number as a file has it, in a unit; NaN where it is none.
+
+    >>> number("150 ms", "s"), number(150, "s"), number("3 %", "1"), number(3, "1")
+    (0.15, nan, 0.03, 3.0)
+    """
+    text = str(value)
+    if unit not in _BASES and text.endswith("%"):
+        return fraction(text)
+    try:
+        found, base = quantity(text)
+    except ValueError:
+        return math.nan
+    return found if base == _BASES.get(unit or "", "") else math.nan
+
+
+def load(folder: Path) -> Lesson:
+    """Read the lesson in a folder.
+
+    Raises
+    ------
+    OSError
+        A file cannot be read.
+    LessonError
+        It has mistakes; all that can be told at once.
+    """
+    path = folder / FILE
+    source = path.read_bytes()
+    file = shape.read(path, source, LessonFile, LessonError)
+    faults: list[Fault] = []
+    questions = [_question(folder, one, ("question", k), faults) for k, one in enumerate(file.question)]
+    keys = ["student", "seed"]
+    for k, one in enumerate(file.question):
+        if not one.key.isidentifier() or one.key in keys:
+            rule = f"`{one.key}` is no name of its own, of letters, digits and `_`"
+            faults.append(Fault(("question", k, "key"), rule))
+        keys.append(one.key)
+    if not questions:
+        faults.append(Fault(("question",), "a lesson asks something", "add a [[question]]"))
+    if faults:
+        raise LessonError(shape.diagnostics(path, source, faults))
+    return Lesson(file.title, tuple(questions))
+
+
+def _question(folder: Path, one: WrittenQuestion, at: At, faults: list[Fault]) -> Question:
+    """Return a question, and put its mistakes to the others."""
+    file, arms = folder / one.scenario, {}
+    # without a folder to look in: other files than the scenario are none of a lesson's
+    base = Scenario(file.read_bytes(), str(file))
+    for name, own in (one.choices or {"": []}).items():
+        place = (*at, "choices", name) if one.choices else at
+        text, of = (own, place) if isinstance(own, str) else (one.response, (*at, "response"))
+        scenario = base.unread(*one.set, *([] if isinstance(own, str) else own))
+        if mistakes := scenario.check():
+            rule = f"{mistakes[0]['path']}: {mistakes[0]['rule']}"
+            faults.append(Fault(place, rule, mistakes[0]["hint"]))
+            continue
+        try:
+            response = Response.parse(one.key, text, folder=folder)
+        except ResponseError as error:
+            faults += [Fault(of, each.rule, each.hint, each.span) for each in error.faults]
+            continue
+        known = words(scenario)
+        wrong = [*response.faults(known), *response.doubts(known)]
+        faults += [Fault(of, each.rule, each.hint, each.span) for each in wrong]
+        if response.by or response.source is not None:
+            faults.append(Fault(of, "a question is about one number: an expression without `by`"))
+        arms[name] = Arm(scenario, response)
+    if one.runs < (least := 1 + one.half_width):
+        faults.append(Fault((*at, "runs"), f"{one.runs} is below {least}"))
+    if len(one.choices) == 1:
+        faults.append(Fault((*at, "choices"), "there is one choice alone"))
+    if len({arm.response.unit for arm in arms.values()}) > 1:
+        faults.append(Fault((*at, "choices"), "choices are compared, so their responses have one unit"))
+    share = fraction(one.tolerance)
+    unit = next(iter(arms.values())).response.unit if arms else None
+    tolerance = number(one.tolerance, unit) if math.isnan(share) else share
+    if arms and not tolerance >= 0:
+        rule = f"`{one.tolerance}` is neither a share nor a number in the unit of the response"
+        faults.append(Fault((*at, "tolerance"), rule, f'such as "20%" or {_SUCH_AS.get(unit or "", "0.2")}'))
+    return Question(one, arms, tolerance, not math.isnan(share))
+
+
+def answers(path: Path, lesson: Lesson) -> Answers:
+    """Read a file of answers; every question must have one.
+
+    Raises
+    ------
+    OSError
+        It cannot be read.
+    LessonError
+        It has mistakes.
+    """
+    source = path.read_bytes()
+    asked = {one.written.key: one for one in lesson.questions}
+    own = [("student", str, ""), ("seed", int, 1)]
+    kind = msgspec.defstruct("AnswersFile", [*((key, Any) for key in asked), *own])
+    found = shape.parsed(path, source, kind, LessonError)
+    faults: list[Fault] = []
+    predicted = {key: _predicted(one, found[key], faults) for key, one in asked.items()}
+    student, seed = found.get("student", ""), found.get("seed", 1)
+    if not student.isprintable():
+        faults.append(Fault(("student",), "must be a name of printable characters"))
+    if not 0 <= seed < 2**63:
+        faults.append(Fault(("seed",), f"{seed} is outside the range: 0 to 2^63 - 1"))
+    if faults:
+        raise LessonError(shape.diagnostics(path, source, faults))
+    return Answers(path, student, seed, predicted)
+
+
+def _predicted(question: Question, value: Any, faults: list[Fault]) -> float | str:
+    """Return a prediction, and put a mistake in it to the others."""
+    choices, hint = [*question.arms], None
+    if question.is_choice:
+        what = f"one of {', '.join(choices)}"
+        if value in choices:
+            return str(value)
+        hint = _core.suggest(str(value), choices)
+    else:
+        such_as = _SUCH_AS.get(question.unit or "")
+        what = f"a number with its unit, in quotes, such as {such_as}" if such_as else "a number"
+        found = math.nan if isinstance(value, bool) else number(value, question.unit)
+        if math.isfinite(found):
+            return found
+    rule = f"must be {what}"
+    if value == "":
+        rule, hint = "left empty", f"predict before you run: {question.written.text} Write {what}"
+    faults.append(Fault((question.written.key,), rule, hint))
+    return math.nan
+
+
+def files(what: list[Path]) -> Iterator[Path]:
+    """Go through files of answers: those that are named, and of a folder those that end in `answers.toml`."""
+    for one in what:
+        yield from sorted(one.rglob(f"*{ANSWERS}")) if one.is_dir() else [one]
