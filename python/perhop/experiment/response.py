@@ -39,6 +39,7 @@ from perhop.experiment.expression import (
 from perhop.experiment.expression_check import Checker, unit
 from perhop.experiment.parser import parse
 from perhop.experiment.vocabulary import NO_WORDS, Vocabulary
+from perhop.run.tables import SCHEMA
 
 if TYPE_CHECKING:
     from perhop._core import Diagnostic
@@ -151,6 +152,21 @@ class Response:
     def reads_series(self) -> bool:
         """Return whether it may look at the table of series, as any function may."""
         return self.source is not None or any(one.table.text == "series" for one in self.statistics)
+
+    @cached_property
+    def columns(self) -> Mapping[str, frozenset[str]] | None:
+        """The columns of tables that it looks at; None where it may look at others, or they are computed."""
+        if self.source is not None:
+            return None
+        found: dict[str, frozenset[str]] = {}
+        for one in self.statistics:
+            names = {name.text for name in (*self.measure.by, *_columns(one))}
+            # rows are counted by a column
+            names = names or {SCHEMA[one.table.text].columns[0].name}
+            if any(derived.is_computed(one.table.text, name) for name in names):
+                return None
+            found[one.table.text] = found.get(one.table.text, frozenset()) | names
+        return found
 
     @cached_property
     def traces(self) -> list[str]:
@@ -285,7 +301,11 @@ class Response:
         if lacking:
             rule = f"this run's `{one.table}` has no column `{lacking[0]}`"
             raise ResponseError(self.name, self.text, [SyntaxFault(lacking[0].span, rule)])
-        # no lazy query: planning one takes longer than all else here
+        if one.where is None and one.column is not None and not self.by:
+            # planning a query takes longer than all else here
+            known = [value for value in table[one.column.text].to_list() if value is not None]
+            is_count = one.name.text == "count"
+            return {(): _aggregate(one, [len(known)] if is_count else list(map(float, known)))}
         rows = table if one.where is None else table.filter(_filter(one.where))
         rows, values = _with_value(one, rows)
         if not self.by:

@@ -1,0 +1,26 @@
+"""The kind of a file, by its name or a word in it, mistakes or not: what reads it is imported after."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+STUDY = "study.toml"
+
+_OF_CAMPAIGNS = re.compile(rb"^[ \t]*(scenario[ \t]*=|\[\[(factor|range|response)\]\])", re.MULTILINE)
+_OF_CLAIMS = re.compile(rb"^[ \t]*\[\[claim(\.part)?\]\]|^[ \t]*claim[ \t]*=", re.MULTILINE)
+
+
+def is_campaign(source: bytes) -> bool:
+    """Return whether a file is a campaign: it has a key that only campaigns have."""
+    return _OF_CAMPAIGNS.search(source) is not None
+
+
+def is_claims(source: bytes) -> bool:
+    """Return whether a text is a file of claims."""
+    return _OF_CLAIMS.search(source) is not None
+
+
+def is_study(path: Path) -> bool:
+    """Return whether a path is that of a study: of its folder, or of its `study.toml`."""
+    return path.name == STUDY if path.is_file() else (path / STUDY).is_file()
