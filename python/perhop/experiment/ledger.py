@@ -379,14 +379,33 @@ def _connect(folder: Path, file: Path, mode: str) -> sqlite3.Connection:
     if not file.is_file():
         raise _none(folder)
     with _named_errors(folder):
+        written = _written(file)
         uri = f"{file.resolve().as_uri()}?mode={mode}"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_WAIT_S)
-        try:
-            _check(connection, folder)
-        except BaseException:
-            connection.close()
-            raise
+        if _WHOLE.get(file.resolve()) != written:
+            try:
+                _check(connection, folder)
+            except BaseException:
+                connection.close()
+                raise
+            _WHOLE[file.resolve()] = written
     return connection
+
+
+_WHOLE: dict[Path, tuple[tuple[int, int, int] | None, ...]] = {}
+"""Ledgers that this process has read whole and found as they were written, and when that was."""
+
+
+def _written(file: Path) -> tuple[tuple[int, int, int] | None, ...]:
+    """Return what is another when a ledger has been written to."""
+
+    def of(part: str) -> tuple[int, int, int] | None:
+        with suppress(FileNotFoundError):
+            found = os.stat(part)
+            return found.st_ino, found.st_size, found.st_mtime_ns
+        return None
+
+    return of(str(file)), of(f"{file}-wal")
 
 
 def _check(connection: sqlite3.Connection, folder: Path) -> None:
