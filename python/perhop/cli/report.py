@@ -132,8 +132,7 @@ def view_of(stored: StoredRun, flows: list[str], begin: str | None, end: str | N
             raise UsageError(f"--flow {name}: no such flow", f"choose among {few}")
     begin_s = asked.begin_s if begin is None else options.seconds("--from", begin)
     end_s = asked.end_s if end is None else options.seconds("--to", end)
-    duration_s = stored.scenario().describe().run.duration_s
-    if begin_s >= duration_s:
+    if begin is not None and begin_s >= (duration_s := stored.scenario().describe().run.duration_s):
         raise UsageError(f"--from {begin}: the run ends at {duration_s:g}s", "give an earlier time")
     if end_s <= begin_s:
         raise UsageError(f"--to {end} is not after --from {begin or '0s'}")

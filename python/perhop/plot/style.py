@@ -14,6 +14,12 @@ from xml.sax.saxutils import escape
 import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
+from matplotlib.artist import Artist
+
+if not TYPE_CHECKING:
+    # else each kind of artist documents itself at import, a quarter of what importing matplotlib takes
+    Artist._update_set_signature_and_docstring = classmethod(lambda _: None)
+
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.font_manager import get_font_names
