@@ -207,7 +207,8 @@ def column(table: str, name: str) -> Column | None:
 
 def is_computed(table: str, name: str) -> bool:
     """Return whether a table has a column only as it is computed."""
-    return _derived(table, name) is not None
+    own = (column.name for column in SCHEMA[table].columns)
+    return name not in own and _derived(table, name) is not None
 
 
 def _column(one: Derived, name: str) -> Column:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
 import operator
@@ -160,12 +161,12 @@ class Response:
             return None
         found: dict[str, frozenset[str]] = {}
         for one in self.statistics:
-            names = {name.text for name in (*self.measure.by, *_columns(one))}
-            # rows are counted by a column
-            names = names or {SCHEMA[one.table.text].columns[0].name}
-            if any(derived.is_computed(one.table.text, name) for name in names):
+            table, names = one.table.text, {name.text for name in (*self.measure.by, *_columns(one))}
+            if table not in SCHEMA or any(derived.is_computed(table, name) for name in names):
                 return None
-            found[one.table.text] = found.get(one.table.text, frozenset()) | names
+            # rows are counted by a column
+            names = names or {SCHEMA[table].columns[0].name}
+            found[table] = found.get(table, frozenset()) | names
         return found
 
     @cached_property
@@ -301,12 +302,15 @@ class Response:
         if lacking:
             rule = f"this run's `{one.table}` has no column `{lacking[0]}`"
             raise ResponseError(self.name, self.text, [SyntaxFault(lacking[0].span, rule)])
-        if one.where is None and one.column is not None and not self.by:
+        mask = None if one.where is None else _holds(one.where, table)
+        if one.column is not None and not self.by:
             # planning a query takes longer than all else here
-            known = [value for value in table[one.column.text].to_list() if value is not None]
+            column = table[one.column.text]
+            given = column if mask is None else column.filter(mask)
+            known = [value for value in given.to_list() if value is not None]
             is_count = one.name.text == "count"
             return {(): _aggregate(one, [len(known)] if is_count else list(map(float, known)))}
-        rows = table if one.where is None else table.filter(_filter(one.where))
+        rows = table if mask is None else table.filter(mask)
         rows, values = _with_value(one, rows)
         if not self.by:
             return {(): _aggregate(one, rows.select(values.alias("")).to_series().to_list())}
@@ -408,21 +412,22 @@ def _quantile(x: list[float], share: float) -> float:
     return ordered[low] + (place - low) * (ordered[high] - ordered[low])
 
 
-def _filter(one: Condition) -> pl.Expr:
+def _holds(one: Condition, rows: pl.DataFrame) -> pl.Series:
+    """Return of each row whether a condition holds; null where that hangs on a null."""
     if isinstance(one, Not):
-        return ~_filter(one.of)
+        return ~_holds(one.of, rows)
     if isinstance(one, Junction):
-        left, right = _filter(one.left), _filter(one.right)
+        left, right = _holds(one.left, rows), _holds(one.right, rows)
         return left & right if one.operator == "and" else left | right
-    column, first = pl.col(one.column.text), pl.lit(one.constants[0])
-    signs: dict[str, Callable[[], pl.Expr]] = {
+    column, first = rows[one.column.text], one.constants[0]
+    signs: dict[str, Callable[[], pl.Series]] = {
         "=": lambda: column == first,
         "!=": lambda: column != first,
         "<": lambda: column < first,
         "<=": lambda: column <= first,
         ">": lambda: column > first,
         ">=": lambda: column >= first,
-        "in": lambda: column.is_in(list(one.constants)),
+        "in": lambda: functools.reduce(operator.or_, (column == constant for constant in one.constants)),
     }
     return signs[one.operator]()
 

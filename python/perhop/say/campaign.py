@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from perhop.experiment.ledger import Planned
     from perhop.experiment.store import Store
 
+# Of each run, measured with 10,000 tiny ones (bench/waits.py): scenario, tables, responses, ledger.
+_S_A_RUN = 0.003
 _MOST_FAILURES = 10
 _MOST_TREATMENTS = 5
 # Of the ledger and the table, measured at 24, 96 and 10,000 runs: what there is without runs, for a run
@@ -50,7 +52,7 @@ def estimate(campaign: Campaign, runs: Sequence[Planned], folder: Path, workers:
         "runs": len(users),
         "done": len(users) - len(missing),
         "workers": workers,
-        "about_s": expected_s([run.work for run in missing], workers),
+        "about_s": expected_s([run.work for run in missing], workers) + len(missing) * _S_A_RUN / workers,
         "about_bytes": _bytes(campaign, missing) if missing else 0,
     }
 
