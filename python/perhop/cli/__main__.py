@@ -99,9 +99,12 @@ def run(arguments: list[str]) -> int:
     """Run the command line, report its errors, and return its exit status."""
     try:
         from perhop.cli.parser import build_app
-        from perhop.cli.values import take_plain
 
-        take_plain()
+        # parts of typer that a later one may not have: then all values are made by pydantic
+        with suppress(ImportError):
+            from perhop.cli.values import take_plain
+
+            take_plain()
         _check_text(arguments)
         app = build_app(arguments[0] if arguments else "")
         status = app(arguments or ["--help"], standalone_mode=False, prog_name="perhop")

@@ -45,6 +45,7 @@ def command(
 ) -> None:
     """Write one self-contained HTML page about a run or a campaign; it opens offline."""
     from perhop.cli.output import print_json
+    from perhop.experiment.kinds import is_store
     from perhop.report.page import is_page, write_page
     from perhop.run.folder import always, never, real_name
     from perhop.run.record import StoredRun
@@ -71,13 +72,6 @@ def command(
         print_json({"report": str(page)})
     else:
         print(page)
-
-
-def is_store(folder: Path) -> bool:
-    """Return whether a folder is the store of a campaign."""
-    from perhop.experiment import ledger
-
-    return (folder / ledger.FILE).exists()
 
 
 def _campaign(folder: Path, where: list[str] | None, claims: list[Path] | None) -> str:

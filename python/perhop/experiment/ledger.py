@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import NamedTuple
 
 from perhop.experiment.digests import damage, seal_campaign, seal_run, seal_runs
+from perhop.experiment.kinds import LEDGER
 from perhop.experiment.work import Finished
 from perhop.run.folder import write_file
 
@@ -28,7 +29,7 @@ VERSION = 2
 MEASURES_VERSION = 1
 """Of the evaluation of expressions: raised when one gives another value of the same tables than before."""
 
-FILE = "ledger.sqlite"
+FILE = LEDGER
 LOCK = "ledger.lock"
 
 _APPLICATION = 0x70686F70  # "phop"
