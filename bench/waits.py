@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -96,11 +96,11 @@ class Spent(NamedTuple):
     wall_s: float
 
 
-def spent(*arguments: str, cwd: Path = ROOT) -> Spent:
+def spent(*arguments: str) -> Spent:
     """Run `perhop`, and return what it took."""
     program = [PERHOP, *arguments]
     began = time.perf_counter()
-    with subprocess.Popen(program, cwd=cwd, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as made:
+    with subprocess.Popen(program, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as made:
         assert made.stderr is not None
         said = made.stderr.read()
         _, status, used = os.wait4(made.pid, 0)
@@ -110,13 +110,9 @@ def spent(*arguments: str, cwd: Path = ROOT) -> Spent:
     return Spent(used.ru_utime + used.ru_stime, time.perf_counter() - began)
 
 
-def least(*arguments: str, tries: int = TRIES, before: Callable[[], object] = lambda: None) -> float:
+def least(*arguments: str, tries: int = TRIES) -> float:
     """Return the least processor time of some tries."""
-    found = []
-    for _ in range(tries):
-        before()
-        found.append(spent(*arguments).cpu_s)
-    return min(found)
+    return min(spent(*arguments).cpu_s for _ in range(tries))
 
 
 def commands(place: Path) -> Iterator[Wait]:
@@ -164,11 +160,8 @@ def campaigns(place: Path, runs: int) -> Iterator[Wait]:
     engine = sum(map(engine_s, scenarios)) / TREATMENTS
     yield Wait("the engine, a tiny run of a campaign", "ms", 1e3 * engine)
     yield Wait("beyond the engine, a tiny run", "ms", 1e3 * (each - engine), 2.0)
-    planned = subprocess.run(
-        [PERHOP, "campaign", "plan", many, "-j", "2", "--json"],
-        capture_output=True,
-        check=True,
-    )
+    plan = [PERHOP, "campaign", "plan", many, "-j", "2", "--json"]
+    planned = subprocess.run(plan, capture_output=True, check=True)
     whole = spent("campaign", "run", many, "-j", "2", "-o", store)
     about = 2 * json.loads(planned.stdout)["about_s"] / whole.cpu_s
     yield Wait(f"campaign run -j 2, {runs:,} tiny runs", "s", whole.cpu_s)
@@ -203,7 +196,7 @@ def main() -> None:
     print("| what | found | goal |\n|---|---|---|")
     for what, unit, value, goal in found:
         wanted = "" if goal is None else f"{goal:g} {unit}"
-        print(f"| {what} | {value:.3g} {unit} | {wanted} |".replace(" ".ljust(2), " "))
+        print(f"| {what} | {f'{value:.3g} {unit}'.strip()} | {wanted} |")
 
 
 if __name__ == "__main__":
