@@ -23,7 +23,7 @@ _LONGEST = 18
 
 
 def take_plain() -> None:
-    """Have typer take what is plain, and make by pydantic what is left: lists of tables, mistakes."""
+    """Have typer take what is plain, and make by pydantic what is left: mistakes, numbers as 1_000."""
     core.build_runtime_param = _Plain.of  # type: ignore[attr-defined]
 
 

@@ -78,7 +78,7 @@ def planned(campaign: Campaign, found: Mapping[str, Any]) -> str:
         f"{campaign.name}: {counted(found['treatments'], 'treatment')}, "
         f"{most}{counted(found['replications'], 'replication')}: {counted(found['runs'], 'run')}",
         *([f"{found['done']} done already"] if found["done"] else []),
-        f"{about(found['about_s'])} on {counted(found['workers'], 'core')} by the packets",
+        f"{about(found['about_s'])} on {counted(found['workers'], 'core')}",
         f"{size(found['about_bytes'])} of disk",
     ]
     return ", ".join(parts)
