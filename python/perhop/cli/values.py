@@ -29,7 +29,7 @@ def take_plain() -> None:
 
 @dataclass(frozen=True)
 class _Plain(RuntimeParam):
-    """What makes the values of an option."""
+    """The values of one option."""
 
     descriptor: TypeDescriptor
 

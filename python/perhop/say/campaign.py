@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from perhop.experiment.store import Store
 
 # Of each run, measured with 10,000 tiny ones (bench/waits.py): scenario, tables, responses, ledger.
-_S_A_RUN = 0.003
+_S_A_RUN = 0.0035
 _MOST_FAILURES = 10
 _MOST_TREATMENTS = 5
 # Of the ledger and the table, measured at 24, 96 and 10,000 runs: what there is without runs, for a run
