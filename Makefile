@@ -7,13 +7,14 @@
 # make docs       the site out/site: README, docs, the API and all they link to; a broken link fails
 # make wheel      dist/perhop-*.whl, with every study in it, for Linux with this machine's glibc or a newer one
 # make bench      speed and memory, as JSON
+# make bench-waits  what a user waits for, each beside its goal
 # make clean      remove what the others made
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := build
-.PHONY: demo emulate-demo build quick test test-long docs wheel bench clean rust-test python-test lint lint-rust lint-python
+.PHONY: demo emulate-demo build quick test test-long docs wheel bench bench-waits clean rust-test python-test lint lint-rust lint-python
 
 PYTHON ?= python3
 VENV   := .venv
@@ -116,6 +117,9 @@ wheel: build
 
 bench: build
 	$(BIN)/perhop bench --json
+
+bench-waits: build
+	$(BIN)/python bench/waits.py
 
 clean:
 	rm -rf target dist $(VENV) out .pytest_cache .mypy_cache .ruff_cache

@@ -44,8 +44,7 @@ from perhop.cli.__main__ import run as perhop_command
 from perhop.experiment import derived, shape
 from perhop.experiment.definition import read as read_campaign
 from perhop.experiment.fault import FileError
-from perhop.experiment.rules import is_campaign
-from perhop.judge.grammar import is_claims
+from perhop.experiment.kinds import is_campaign, is_claims
 from perhop.judge.grammar import read as read_claims
 from perhop.lesson import form as lessons
 from perhop.papers.form import ReadingsFile, StudyError

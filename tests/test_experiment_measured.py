@@ -301,9 +301,9 @@ def test_a_worker_records_series_where_they_are_read(
 ) -> None:
     asked = []
 
-    def seen(scenario: perhop.Scenario, *, series: bool, trace: list[str]) -> Result:
+    def seen(scenario: perhop.Scenario, *, series: bool, **others: Any) -> Result:
         asked.append(series)
-        return run(scenario, series=series, trace=trace)
+        return run(scenario, series=series, **others)
 
     monkeypatch.setattr(work, "run", seen)
     _, version, results_version = work.identity()

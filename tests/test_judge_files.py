@@ -9,7 +9,8 @@ import pytest
 
 from claims_made import CAMPAIGN, HEAD, PLACE, PRINTED, claims_in, laid
 from perhop import _core
-from perhop.judge.grammar import ClaimsError, is_claims, schema
+from perhop.experiment.kinds import is_claims
+from perhop.judge.grammar import ClaimsError, schema
 from perhop.judge.quantity import Words, asked
 from test_models_estimate import LINE
 

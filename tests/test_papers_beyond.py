@@ -10,7 +10,7 @@ import pytest
 
 from conftest import Cli
 from perhop import Campaign
-from perhop.experiment.rules import is_campaign
+from perhop.experiment.kinds import is_campaign
 from perhop.judge.campaign import checked
 from perhop.judge.quantity import Words, asked
 

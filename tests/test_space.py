@@ -32,6 +32,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "proc/meminfo").write_text(f"MemTotal: 1 kB\nMemAvailable: {FREE // 1024} kB\n")
     (tmp_path / "proc/self/statm").write_text("1 1 1 1 0 1 0\n")
     monkeypatch.setattr("perhop.run.space._ROOT", tmp_path)
+    space._available_memory.cache_clear()
     return tmp_path
 
 

@@ -53,7 +53,7 @@ pub fn to_python<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     for table in tables {
-        dict.set_item(table.name, frame.call1((columns(py, run, table)?,))?)?;
+        dict.set_item(table.name, frame.call1((table.name, columns(py, run, table)?))?)?;
     }
     Ok(dict)
 }

@@ -5,17 +5,22 @@ Slow imports are made in `run`, where an interruption is reported like any other
 
 from __future__ import annotations
 
+import atexit
 import errno
+import gc
 import os
 import sys
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from perhop.cli.exit import CommandError, ExitCode, UsageError
 from perhop.cli.paint import painted
 
 if TYPE_CHECKING:
     import typer
+
+_OBJECTS = 50_000
+"""Objects after which Python looks for garbage among them; by itself it does after 700."""
 
 _WRONG_PLACE = (
     *(errno.ENOENT, errno.EEXIST, errno.EISDIR, errno.ENOTDIR, errno.EACCES, errno.EPERM),
@@ -51,6 +56,9 @@ def main(arguments: list[str] | None = None) -> None:
     """Run the command line and leave with its exit status."""
     import signal
 
+    # imports make many objects and no garbage
+    gc.set_threshold(_OBJECTS)
+
     def stop(number: int, _frame: object) -> None:
         # one may be sent to the process and to its group, Ctrl-C pressed again: the first is cleaned up after
         for each in (signal.SIGINT, signal.SIGTERM):
@@ -71,10 +79,21 @@ def main(arguments: list[str] | None = None) -> None:
         status = ExitCode.INTERRUPTED
     except Terminated:
         status = ExitCode.TERMINATED
-    if status in (ExitCode.INTERRUPTED, ExitCode.TERMINATED):
-        # at a usual exit Python waits for threads until the runs they are at have ended
-        os._exit(status)
-    sys.exit(status)
+    _leave(status)
+
+
+def _leave(status: int) -> NoReturn:
+    """End the process at once.
+
+    At a usual exit Python waits for threads until the runs they are at have ended, and takes everything that
+    was imported apart.
+    """
+    if status not in (ExitCode.INTERRUPTED, ExitCode.TERMINATED):
+        atexit._run_exitfuncs()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(OSError, ValueError):
+                stream.flush()
+    os._exit(status)
 
 
 def run(arguments: list[str]) -> int:
@@ -82,6 +101,11 @@ def run(arguments: list[str]) -> int:
     try:
         from perhop.cli.parser import build_app
 
+        # parts of typer that a later one may not have: then all values are made by pydantic
+        with suppress(ImportError):
+            from perhop.cli.values import take_plain
+
+            take_plain()
         _check_text(arguments)
         app = build_app(arguments[0] if arguments else "")
         status = app(arguments or ["--help"], standalone_mode=False, prog_name="perhop")

@@ -89,9 +89,7 @@ def _checked(file: Path, overrides: list[str] | None) -> _Checked:
     OSError
         It cannot be read.
     """
-    from perhop.experiment.rules import is_campaign
-    from perhop.judge.grammar import is_claims
-    from perhop.papers.form import is_study
+    from perhop.experiment.kinds import is_campaign, is_claims, is_study
 
     if is_study(file):
         return _study(file)

@@ -48,7 +48,7 @@ def load(
     """Read a scenario as `read` does; refuse a file of a campaign or of claims in its place."""
     scenario = read(file, overrides, seed, until)
     if scenario.check():
-        from perhop.experiment.rules import is_campaign
+        from perhop.experiment.kinds import is_campaign
 
         refuse_claims(file, scenario.source)
         if is_campaign(scenario.source):
@@ -66,7 +66,7 @@ def no_study(folder: Path) -> UsageError:
 
 def refuse_claims(file: Path, source: bytes) -> None:
     """Refuse a file of claims in place of a scenario or a campaign."""
-    from perhop.judge.grammar import is_claims
+    from perhop.experiment.kinds import is_claims
 
     if is_claims(source):
         word = shlex.quote(str(file))

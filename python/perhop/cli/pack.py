@@ -20,9 +20,9 @@ def command(
     as_json: options.Json = False,
 ) -> None:
     """Make one file of a study: all files of its folder with their hashes, the same bytes each time."""
+    from perhop.experiment.kinds import is_study
     from perhop.papers import packed
     from perhop.papers.folder import load
-    from perhop.papers.form import is_study
     from perhop.run.folder import always
     from perhop.run.seal import file_hash
     from perhop.units import counted, size

@@ -54,7 +54,7 @@ def _global_options(
 
 
 def build_app(asked: str = "") -> typer.Typer:
-    """Return the parser of the command `asked`, which takes less time, or of all commands."""
+    """Return the parser of the command `asked`, of `--version` or, which takes longer, of all commands."""
     app = typer.Typer(
         name="perhop",
         pretty_exceptions_enable=False,
@@ -66,7 +66,7 @@ def build_app(asked: str = "") -> typer.Typer:
         "130 interrupted, 141 nobody reads the output any more, 143 terminated, "
         "1 a defect in perhop.",
     )
-    known = asked in (*COMMANDS, *GROUPS)
+    known = asked in (*COMMANDS, *GROUPS, "--version")
     for name in COMMANDS:
         if name == asked or not known:
             app.command(name)(import_module(f"perhop.cli.{name.replace('-', '_')}").command)

@@ -45,6 +45,7 @@ def command(
 ) -> None:
     """Write one self-contained HTML page about a run or a campaign; it opens offline."""
     from perhop.cli.output import print_json
+    from perhop.experiment.kinds import is_store
     from perhop.report.page import is_page, write_page
     from perhop.run.folder import always, never, real_name
     from perhop.run.record import StoredRun
@@ -71,13 +72,6 @@ def command(
         print_json({"report": str(page)})
     else:
         print(page)
-
-
-def is_store(folder: Path) -> bool:
-    """Return whether a folder is the store of a campaign."""
-    from perhop.experiment import ledger
-
-    return (folder / ledger.FILE).exists()
 
 
 def _campaign(folder: Path, where: list[str] | None, claims: list[Path] | None) -> str:
@@ -132,8 +126,7 @@ def view_of(stored: StoredRun, flows: list[str], begin: str | None, end: str | N
             raise UsageError(f"--flow {name}: no such flow", f"choose among {few}")
     begin_s = asked.begin_s if begin is None else options.seconds("--from", begin)
     end_s = asked.end_s if end is None else options.seconds("--to", end)
-    duration_s = stored.scenario().describe().run.duration_s
-    if begin_s >= duration_s:
+    if begin is not None and begin_s >= (duration_s := stored.scenario().describe().run.duration_s):
         raise UsageError(f"--from {begin}: the run ends at {duration_s:g}s", "give an earlier time")
     if end_s <= begin_s:
         raise UsageError(f"--to {end} is not after --from {begin or '0s'}")

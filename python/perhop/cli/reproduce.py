@@ -98,7 +98,7 @@ def command(
     as_json: options.Json = False,
 ) -> int:
     """Repeat published studies: their tables and figures beside ours, their claims judged."""
-    from perhop.papers.form import is_study
+    from perhop.experiment.kinds import is_study
 
     if paper is not None and Path(paper).is_file() and not is_study(Path(paper)):
         paper = str(_unpacked(Path(paper), out, trust))

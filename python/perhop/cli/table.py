@@ -62,7 +62,7 @@ def command(
 def _found(folder: Path, name: str) -> pl.DataFrame:
     """Return a table of a run or of a store; refuse an unknown one with the names of all."""
     from perhop.cli.output import meant
-    from perhop.cli.report import is_store
+    from perhop.experiment.kinds import is_store
     from perhop.experiment.store import Store
     from perhop.run.record import StoredRun
 

@@ -205,6 +205,12 @@ def column(table: str, name: str) -> Column | None:
     return own or (found and _column(found[0], name))
 
 
+def is_computed(table: str, name: str) -> bool:
+    """Return whether a table has a column only as it is computed."""
+    own = (column.name for column in SCHEMA[table].columns)
+    return name not in own and _derived(table, name) is not None
+
+
 def _column(one: Derived, name: str) -> Column:
     return Column(name, one.unit, 0, one.doc, one.type)
 

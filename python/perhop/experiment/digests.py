@@ -70,8 +70,9 @@ def _digests(connection: sqlite3.Connection, run: int | None = None) -> Iterator
     """Return number, recorded hash and hash of each run, or of one."""
 
     def rows(select: str, column: str) -> Iterator[Any]:
-        only = "" if run is None else f"WHERE {column} = {run:d}"
-        return iter(connection.execute(select.format(of=only)))
+        if run is None:
+            return iter(connection.execute(select.format(of="")))
+        return iter(connection.execute(select.format(of=f"WHERE {column} = ?"), (run,)))
 
     found = rows(_RUNS, "id"), rows(_MEASURED, "run"), rows(_VALUES, "run")
     for number, group in groupby(heapq.merge(*found, key=itemgetter(0, 1)), itemgetter(0)):

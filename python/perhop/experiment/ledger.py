@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import NamedTuple
 
 from perhop.experiment.digests import damage, seal_campaign, seal_run, seal_runs
+from perhop.experiment.kinds import LEDGER
 from perhop.experiment.work import Finished
 from perhop.run.folder import write_file
 
@@ -28,7 +29,7 @@ VERSION = 2
 MEASURES_VERSION = 1
 """Of the evaluation of expressions: raised when one gives another value of the same tables than before."""
 
-FILE = "ledger.sqlite"
+FILE = LEDGER
 LOCK = "ledger.lock"
 
 _APPLICATION = 0x70686F70  # "phop"
@@ -379,14 +380,33 @@ def _connect(folder: Path, file: Path, mode: str) -> sqlite3.Connection:
     if not file.is_file():
         raise _none(folder)
     with _named_errors(folder):
+        written = _written(file)
         uri = f"{file.resolve().as_uri()}?mode={mode}"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_WAIT_S)
-        try:
-            _check(connection, folder)
-        except BaseException:
-            connection.close()
-            raise
+        if _WHOLE.get(file.resolve()) != written:
+            try:
+                _check(connection, folder)
+            except BaseException:
+                connection.close()
+                raise
+            _WHOLE[file.resolve()] = written
     return connection
+
+
+_WHOLE: dict[Path, tuple[tuple[int, int, int] | None, ...]] = {}
+"""Ledgers that this process has read whole and found as they were written, and when that was."""
+
+
+def _written(file: Path) -> tuple[tuple[int, int, int] | None, ...]:
+    """Return what is another when a ledger has been written to."""
+
+    def of(part: str) -> tuple[int, int, int] | None:
+        with suppress(FileNotFoundError):
+            found = os.stat(part)
+            return found.st_ino, found.st_size, found.st_mtime_ns
+        return None
+
+    return of(str(file)), of(f"{file}-wal")
 
 
 def _check(connection: sqlite3.Connection, folder: Path) -> None:

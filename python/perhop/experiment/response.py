@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
 import operator
@@ -39,6 +40,7 @@ from perhop.experiment.expression import (
 from perhop.experiment.expression_check import Checker, unit
 from perhop.experiment.parser import parse
 from perhop.experiment.vocabulary import NO_WORDS, Vocabulary
+from perhop.run.tables import SCHEMA
 
 if TYPE_CHECKING:
     from perhop._core import Diagnostic
@@ -151,6 +153,21 @@ class Response:
     def reads_series(self) -> bool:
         """Return whether it may look at the table of series, as any function may."""
         return self.source is not None or any(one.table.text == "series" for one in self.statistics)
+
+    @cached_property
+    def columns(self) -> Mapping[str, frozenset[str]] | None:
+        """The columns of tables that it looks at; None where it may look at others, or they are computed."""
+        if self.source is not None:
+            return None
+        found: dict[str, frozenset[str]] = {}
+        for one in self.statistics:
+            table, names = one.table.text, {name.text for name in (*self.measure.by, *_columns(one))}
+            if table not in SCHEMA or any(derived.is_computed(table, name) for name in names):
+                return None
+            # rows are counted by a column
+            names = names or {SCHEMA[table].columns[0].name}
+            found[table] = found.get(table, frozenset()) | names
+        return found
 
     @cached_property
     def traces(self) -> list[str]:
@@ -285,8 +302,15 @@ class Response:
         if lacking:
             rule = f"this run's `{one.table}` has no column `{lacking[0]}`"
             raise ResponseError(self.name, self.text, [SyntaxFault(lacking[0].span, rule)])
-        # no lazy query: planning one takes longer than all else here
-        rows = table if one.where is None else table.filter(_filter(one.where))
+        mask = None if one.where is None else _holds(one.where, table)
+        if one.column is not None and not self.by:
+            # planning a query takes longer than all else here
+            column = table[one.column.text]
+            given = column if mask is None else column.filter(mask)
+            known = [value for value in given.to_list() if value is not None]
+            is_count = one.name.text == "count"
+            return {(): _aggregate(one, [len(known)] if is_count else list(map(float, known)))}
+        rows = table if mask is None else table.filter(mask)
         rows, values = _with_value(one, rows)
         if not self.by:
             return {(): _aggregate(one, rows.select(values.alias("")).to_series().to_list())}
@@ -388,21 +412,22 @@ def _quantile(x: list[float], share: float) -> float:
     return ordered[low] + (place - low) * (ordered[high] - ordered[low])
 
 
-def _filter(one: Condition) -> pl.Expr:
+def _holds(one: Condition, rows: pl.DataFrame) -> pl.Series:
+    """Return of each row whether a condition holds; null where that hangs on a null."""
     if isinstance(one, Not):
-        return ~_filter(one.of)
+        return ~_holds(one.of, rows)
     if isinstance(one, Junction):
-        left, right = _filter(one.left), _filter(one.right)
+        left, right = _holds(one.left, rows), _holds(one.right, rows)
         return left & right if one.operator == "and" else left | right
-    column, first = pl.col(one.column.text), pl.lit(one.constants[0])
-    signs: dict[str, Callable[[], pl.Expr]] = {
+    column, first = rows[one.column.text], one.constants[0]
+    signs: dict[str, Callable[[], pl.Series]] = {
         "=": lambda: column == first,
         "!=": lambda: column != first,
         "<": lambda: column < first,
         "<=": lambda: column <= first,
         ">": lambda: column > first,
         ">=": lambda: column >= first,
-        "in": lambda: column.is_in(list(one.constants)),
+        "in": lambda: functools.reduce(operator.or_, (column == constant for constant in one.constants)),
     }
     return signs[one.operator]()
 

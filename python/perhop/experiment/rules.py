@@ -1,9 +1,8 @@
-"""A campaign's name, its file told from a scenario, and rules that end its replications."""
+"""A campaign's name, and rules that end its replications."""
 
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,13 +11,6 @@ if TYPE_CHECKING:
 
 MIN_REPLICATIONS = 10
 """Replications below which nothing is judged."""
-
-_OF_CAMPAIGNS = re.compile(rb"^[ \t]*(scenario[ \t]*=|\[\[(factor|range|response)\]\])", re.MULTILINE)
-
-
-def is_campaign(source: bytes) -> bool:
-    """Return whether a file is a campaign, mistakes or not: it has a key that only campaigns have."""
-    return _OF_CAMPAIGNS.search(source) is not None
 
 
 def name_of(file: Path) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import chain
 from typing import NamedTuple
@@ -18,6 +18,7 @@ from perhop.experiment.response import Response
 from perhop.run import phase, summary
 from perhop.run.live import LackingError
 from perhop.run.run import Result, run
+from perhop.run.tables import SCHEMA
 from perhop.scenario.files import Files
 from perhop.scenario.scenario import Description, Scenario
 
@@ -166,11 +167,12 @@ def _measured(task: Task) -> Finished:
         responses = [_response(one.text, one.source) for one in task.measures]
         series = any(one.reads_series for one in responses)
         trace = list(dict.fromkeys(chain.from_iterable(one.traces for one in responses)))
-        result = run(scenario, series=series, trace=trace)
+        only = _looked_at(responses)
+        result = run(scenario, series=series, trace=trace, only=only)
         for _ in range(_LIVE_TRIES - 1):
             if not _was_late(result):
                 break
-            result = run(scenario, series=series, trace=trace)
+            result = run(scenario, series=series, trace=trace, only=only)
         if result.invariants:
             why = f"broke an invariant: {'; '.join(result.invariants)}"
             return Finished(failure=why, lost=_was_late(result))
@@ -199,6 +201,20 @@ def _measured(task: Task) -> Finished:
         if isinstance(error, Exception) or type(error).__module__ == "pyo3_runtime":
             return Finished(failure=f"{type(error).__name__}: {error}".strip())
         raise
+
+
+def _looked_at(responses: Sequence[Response]) -> dict[str, set[str]] | None:
+    """Return the columns of tables that are measured or judged; None where that may be any."""
+    found: dict[str, set[str]] = {
+        **{name: set(columns) for name, columns in phase.COLUMNS.items()},
+        "series": {column.name for column in SCHEMA["series"].columns},
+    }
+    for one in responses:
+        if one.columns is None:
+            return None
+        for name, columns in one.columns.items():
+            found.setdefault(name, set()).update(columns)
+    return found
 
 
 def _was_late(result: Result) -> bool:

@@ -5,7 +5,6 @@ What they mean: `perhop.judge.quantity`; the grammar with an example for each ki
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,13 +18,6 @@ from perhop.experiment.shape import Text
 
 if TYPE_CHECKING:
     from perhop._core import Diagnostic
-
-_OF_CLAIMS = re.compile(rb"^[ \t]*\[\[claim(\.part)?\]\]|^[ \t]*claim[ \t]*=", re.MULTILINE)
-
-
-def is_claims(source: bytes) -> bool:
-    """Return whether a text is a file of claims, with mistakes or without."""
-    return _OF_CLAIMS.search(source) is not None
 
 
 class ClaimsError(FileError):

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 from perhop.experiment import definition, shape
 from perhop.experiment.definition import Campaign, CampaignError
 from perhop.experiment.fault import Fault
+from perhop.experiment.kinds import is_study
 from perhop.judge.campaign import checked, subject_of
 from perhop.judge.grammar import Claims, ClaimsError, ClaimsFile
 from perhop.judge.parameters import unfit_predicate
 from perhop.papers import folder_faults, readings
 from perhop.papers.error import PackError
 from perhop.papers.fit import load_cell_fit
-from perhop.papers.form import FILE, StudyError, StudyFile, is_study
+from perhop.papers.form import FILE, StudyError, StudyFile
 from perhop.papers.readings import Reading
 from perhop.papers.study import CODE, About, Study
 

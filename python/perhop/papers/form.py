@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from perhop.experiment import shape
 from perhop.experiment.fault import At, Fault, FileError
+from perhop.experiment.kinds import STUDY
 from perhop.experiment.shape import Text
 from perhop.judge.grammar import Part
 from perhop.judge.quantity import among
 
-FILE = "study.toml"
+FILE = STUDY
 
 
 class StudyError(FileError):
@@ -316,11 +316,6 @@ class ReadingsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 # at import, in one thread: several that are the first to decode a type crash msgspec (0.22)
 for _kind in (Asked, StudyFile, ReadingsFile):
     msgspec.json.Decoder(_kind)
-
-
-def is_study(path: Path) -> bool:
-    """Return whether a path is that of a study: of its folder, or of its `study.toml`."""
-    return path.name == FILE if path.is_file() else (path / FILE).is_file()
 
 
 def unknown(at: At, names: Sequence[str], known: Sequence[str]) -> Iterator[Fault]:

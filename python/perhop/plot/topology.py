@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from perhop.plot import style
@@ -61,6 +62,7 @@ def places(meaning: Description) -> dict[str, tuple[float, float, bool]]:
     return {name: (one.x, one.y, kinds[name] == "router") for name, one in found.items()}
 
 
+@lru_cache(maxsize=1 << 16)
 def group(name: str) -> str:
     """Return the common name of a counted node's members: ``host`` of ``host[3]``."""
     return re.sub(r"\[\d+\]$", "", name)

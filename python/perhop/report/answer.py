@@ -37,11 +37,16 @@ class Pill:
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer that a page begins with: three sentences at most, a figure if one can be drawn, pills."""
+    """The answer that a page begins with: three sentences at most, a figure if one can be drawn, pills.
+
+    `unsettled` and `phase` are what `perhop.run.summary.unsettled` and `perhop.run.phase.effect` say.
+    """
 
     sentences: tuple[str, ...]
     figure: Drawing | None
     pills: tuple[Pill, ...]
+    unsettled: str | None = None
+    phase: str | None = None
 
 
 def of_run(run: StoredRun) -> Answer:
@@ -53,8 +58,12 @@ def of_run(run: StoredRun) -> Answer:
 def of_figures(run: StoredRun, meaning: Description, drawable: Sequence[Figure], view: str = "") -> Answer:
     """Return the answer of a run whose scenario and figures are known; `view` as for `Figure.draw`."""
     each = (got(run, meaning), lost(run), delays(run, meaning))
+    doubts = summary.unsettled(run.tables["series"], meaning), _phase_effect(run, meaning)
     return Answer(
-        tuple(one for one in each if one), _picture(run, meaning, drawable, view), tuple(_pills(run, meaning))
+        tuple(one for one in each if one),
+        _picture(run, meaning, drawable, view),
+        tuple(_pills(run, *doubts)),
+        *doubts,
     )
 
 
@@ -73,12 +82,12 @@ def _picture(run: StoredRun, meaning: Description, drawable: Sequence[Figure], v
     return next((one for one in drawn if one is not None), None)
 
 
-def _pills(run: StoredRun, meaning: Description) -> list[Pill]:
+def _pills(run: StoredRun, unsettled: str | None, phase: str | None) -> list[Pill]:
     """Return pills: whether the run can be trusted, then the parts further down."""
     pills = [_trust(run)]
-    if summary.unsettled(run.tables["series"], meaning):
+    if unsettled:
         pills.append(Pill("warm-up in doubt", "#warm-up", "open"))
-    if phase_effect(run, meaning):
+    if phase:
         pills.append(Pill("phase effect", "#phase", "open"))
     classes = run.table("classes")
     unfinished = int(classes["transfers_unfinished"].sum()) if len(classes) else 0
@@ -94,7 +103,7 @@ def _pills(run: StoredRun, meaning: Description) -> list[Pill]:
     return pills
 
 
-def phase_effect(run: StoredRun, meaning: Description) -> str | None:
+def _phase_effect(run: StoredRun, meaning: Description) -> str | None:
     """Return the words of `perhop.run.phase.effect`; None of a run on real packets."""
     tables = {name: run.table(name) for name in ("flows", "udp", "links", "queues")}
     return None if run.record.live else phase.effect(tables, meaning)

@@ -90,8 +90,8 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
                 _with_delay(run.table("links"), meaning), "utilization", ("packets", "lost_packets")
             ),
             "queues": queues,
-            "unsettled": summary.unsettled(run.tables["series"], meaning),
-            "phase": answer.phase_effect(run, meaning),
+            "unsettled": first.unsettled,
+            "phase": first.phase,
             "colors": summary.drops_have_colors(run.table("queues"), meaning),
             "applications": _listing(run.table("applications")),
             "videos": _listing(run.table("videos")),

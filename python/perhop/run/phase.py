@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from itertools import chain
-from typing import TYPE_CHECKING
-
-import polars as pl
+from typing import TYPE_CHECKING, Any
 
 from perhop.units import duration, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Set
+
+    import polars as pl
 
     from perhop.scenario.scenario import BareLink, Description, FlowView, UdpView
 
@@ -19,6 +19,14 @@ _EXPECTED = 20.0
 """Losses that a flow would have had at the rate of its equals, at least, for so few to be no chance."""
 _FEW = 0.1
 """Of these, what it had at most: by a Poisson distribution of probability below a millionth."""
+
+COLUMNS = {
+    "flows": {"name", "retransmissions", "segments_sent"},
+    "udp": {"name", "sent_packets", "arrived_packets"},
+    "links": {"lost_packets"},
+    "queues": {"path", "dropped_early", "dropped_packets"},
+}
+"""Columns of tables that `effect` looks at."""
 
 
 def effect(tables: Mapping[str, pl.DataFrame], meaning: Description) -> str | None:
@@ -55,11 +63,18 @@ def effect(tables: Mapping[str, pl.DataFrame], meaning: Description) -> str | No
 
 def _losses(tables: Mapping[str, pl.DataFrame]) -> dict[str, tuple[int, int]]:
     """Return the packets that each flow lost and sent; retransmissions of TCP stand for losses."""
-    flows = tables["flows"].select("name", "retransmissions", "segments_sent")
-    # more arrive than are sent where some were on their way when the measured time began
-    lost = pl.col("sent_packets").cast(pl.Int64) - pl.col("arrived_packets").cast(pl.Int64)
-    udp = tables["udp"].select("name", lost.alias("lost"), "sent_packets")
-    return {name: (own, sent) for table in (flows, udp) for name, own, sent in table.iter_rows()}
+
+    def of(table: str, *names: str) -> Iterator[tuple[Any, ...]]:
+        return zip(*(tables[table][name] for name in ("name", *names)), strict=True)
+
+    return {
+        **{name: (own, sent) for name, own, sent in of("flows", "retransmissions", "segments_sent")},
+        # what was under way at the end of the warm-up arrives too
+        **{
+            name: (max(0, sent - came), sent)
+            for name, sent, came in of("udp", "sent_packets", "arrived_packets")
+        },
+    }
 
 
 def _equals(meaning: Description, losers: Set[str]) -> Iterator[list[str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -21,6 +21,7 @@ from perhop.scenario.scenario import HOPS_PER_S, Scenario
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from collections.abc import Set as AbstractSet
 
 
 Job = tuple[bytes, str, list[str]]
@@ -46,6 +47,7 @@ Progress = Callable[[float, float], None]
 
 PART_ROWS = 1 << 18
 """Rows of traces after which they leave the core; with all columns they take 50 MB there."""
+
 
 # The core is asked for slices that take about this long, so that Ctrl-C and a progress bar get their turn.
 _SLICE_WALL_S = 0.1
@@ -131,6 +133,7 @@ def run(
     progress: Progress | None = None,
     pcap: Mapping[str, Path] | None = None,
     series: bool = True,
+    only: Mapping[str, AbstractSet[str]] | None = None,
 ) -> Result:
     """Run a scenario to its end.
 
@@ -148,6 +151,9 @@ def run(
     series
         Without them the table of series has only what the warm-up is judged by, goodputs of flows without a
         size. All else is the same, and many short flows cost less. On real packets they are always there.
+    only
+        Columns of tables that are looked at: the result of a run in virtual time has no others, which takes
+        most of the time of a short run.
 
     Raises
     ------
@@ -175,6 +181,10 @@ def run(
             else:
                 keep(kind, table)
 
+    def table(name: str, columns: dict[str, Any]) -> pl.DataFrame:
+        whole = only is None or name in kinds
+        return _frame(columns if whole else _some(columns, only.get(name, ())))
+
     simulation = scenario.core.simulate(kinds)
     if not series:
         simulation.keep_endless_goodputs_only()
@@ -187,13 +197,14 @@ def run(
         reached = min(duration, reached + step)
         began = time.perf_counter()
         while not simulation.advance_to(reached, PART_ROWS if trace else None):
-            record(simulation.take_recorded(_frame))
+            record(simulation.take_recorded(table))
         took = time.perf_counter() - began
         step *= 2.0 if took < _SLICE_WALL_S / 2 else 0.5 if took > _SLICE_WALL_S * 2 else 1.0
         if progress is not None:
             progress(reached, duration)
     simulation.close_captures()
-    raw = simulation.finish(_frame)
+
+    raw = simulation.finish(table)
     record(raw["trace"])
     tables: dict[str, Any] = raw["tables"]
     return Result(
@@ -319,6 +330,11 @@ def _run_job(job: AnyJob, keep: Callable[[Any, Result], Any] | None) -> Any:
     source, name, overrides, *trace = job
     result = run(Scenario(source, name, tuple(overrides)), trace=[kind for kinds in trace for kind in kinds])
     return result if keep is None else keep(job, result)
+
+
+def _some(columns: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
+    """Return the columns of these names, in their order."""
+    return {name: values for name, values in columns.items() if name in names}
 
 
 def _frame(columns: dict[str, Any]) -> pl.DataFrame:

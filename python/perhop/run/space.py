@@ -5,11 +5,15 @@ from __future__ import annotations
 import errno
 import resource
 import shutil
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 
 _ROOT = Path("/")
+_LITTLE = 16_000_000
+"""Bytes below which what there was within the last second is taken for what there is."""
 
 BYTES_A_HOP = {"packets": 12.0, "queue": 7.0, "cwnd": 1.5, "tcp": 17.0}
 """What traces take on the disk for each estimated packet-hop: measured once, with a hundred flows."""
@@ -23,7 +27,9 @@ def check_memory(needed: int, runs: int = 1) -> None:
     MemoryError
         It does not fit; the text says how much is needed and how much there is.
     """
-    available = _available_memory()
+    # a small run costs less than looking, and most come one after the other
+    second = int(time.monotonic()) if needed < _LITTLE else time.monotonic()
+    available = _available_memory(second)
     if needed > available:
         which, mend = "this run", "take a longer run.interval"
         if runs > 1:
@@ -57,7 +63,8 @@ def check_disk(folder: Path, trace: Sequence[str], hops: float) -> None:
         raise OSError(errno.ENOSPC, message, str(folder))
 
 
-def _available_memory() -> int:
+@lru_cache(maxsize=1)
+def _available_memory(_second: float) -> int:
     """Return how much memory this process can still get, bytes."""
     process = _ROOT / "proc"
     lines = dict(line.split(":") for line in (process / "meminfo").read_text().splitlines())

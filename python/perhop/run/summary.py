@@ -8,7 +8,7 @@ import polars as pl
 
 from perhop import _core
 from perhop.run.tables import labels_of
-from perhop.stats.warmup import BATCH, mser
+from perhop.stats.warmup import BATCH, LEAST_BATCHES, mser
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -177,11 +177,13 @@ def unsettled(series: pl.DataFrame, meaning: Description) -> str | None:
     Judged is the goodput of all TCP flows without a `size` together. Nothing is said of fewer than 100
     intervals, nor where the transient is over at most a batch of five intervals after the warm-up.
     """
+    run = meaning.run
+    if run.duration_s < (LEAST_BATCHES - 1) * BATCH * run.interval_s:
+        return None
     endless = [f"flow.{flow.name}" for flow in meaning.flows if flow.size_bytes is None]
     goodput = series.filter((pl.col("quantity") == "goodput_bit_s") & pl.col("path").is_in(endless))
     total = goodput.group_by("time_s").agg(pl.sum("value")).sort("time_s")["value"]
     found = mser(total.to_numpy())
-    run = meaning.run
     if found is None or found.values * run.interval_s <= run.warmup_s + BATCH * run.interval_s:
         return None
     if not found.settled:

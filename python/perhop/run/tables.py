@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -79,10 +80,15 @@ def frame(name: str, columns: dict[str, list[Any]]) -> pl.DataFrame:
     )
 
 
+@cache
+def _empty(name: str) -> pl.DataFrame:
+    return pl.DataFrame(schema={column.name: _TYPES[column.type] for column in SCHEMA[name].columns})
+
+
 def complete(name: str, table: pl.DataFrame | None) -> pl.DataFrame:
     """Return a table of a run of any format with every column of today; what it lacks is null."""
-    columns = {column.name: _TYPES[column.type] for column in SCHEMA[name].columns}
     if table is None:
-        return pl.DataFrame(schema=columns)
+        return _empty(name).clone()
+    columns = {column.name: _TYPES[column.type] for column in SCHEMA[name].columns}
     lacking = {column: kind for column, kind in columns.items() if column not in table.columns}
     return table.with_columns(pl.lit(None, kind).alias(column) for column, kind in lacking.items())

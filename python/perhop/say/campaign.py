@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from perhop.experiment.ledger import Planned
     from perhop.experiment.store import Store
 
+# Of each run, measured with 10,000 tiny ones (bench/waits.py): scenario, tables, responses, ledger.
+_S_A_RUN = 0.0035
 _MOST_FAILURES = 10
 _MOST_TREATMENTS = 5
 # Of the ledger and the table, measured at 24, 96 and 10,000 runs: what there is without runs, for a run
@@ -50,7 +52,7 @@ def estimate(campaign: Campaign, runs: Sequence[Planned], folder: Path, workers:
         "runs": len(users),
         "done": len(users) - len(missing),
         "workers": workers,
-        "about_s": expected_s([run.work for run in missing], workers),
+        "about_s": expected_s([run.work for run in missing], workers) + len(missing) * _S_A_RUN / workers,
         "about_bytes": _bytes(campaign, missing) if missing else 0,
     }
 
@@ -76,7 +78,7 @@ def planned(campaign: Campaign, found: Mapping[str, Any]) -> str:
         f"{campaign.name}: {counted(found['treatments'], 'treatment')}, "
         f"{most}{counted(found['replications'], 'replication')}: {counted(found['runs'], 'run')}",
         *([f"{found['done']} done already"] if found["done"] else []),
-        f"{about(found['about_s'])} on {counted(found['workers'], 'core')} by the packets",
+        f"{about(found['about_s'])} on {counted(found['workers'], 'core')}",
         f"{size(found['about_bytes'])} of disk",
     ]
     return ", ".join(parts)

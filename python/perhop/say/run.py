@@ -181,15 +181,17 @@ def losses(run: StoredRun) -> list[Loss]:
     """
     found = [
         Loss(
-            f"the queue {row['path'].removeprefix('port.')}",
-            row["dropped_packets"] - (row["dropped_ack_filter"] or 0),
-            row["in_packets"],
+            f"the queue {path.removeprefix('port.')}",
+            dropped - (filtered or 0),
+            came,
         )
-        for row in run.table("queues").to_dicts()
+        for path, dropped, filtered, came in run.table("queues")
+        .select("path", "dropped_packets", "dropped_ack_filter", "in_packets")
+        .iter_rows()
     ]
     found += [
-        Loss(f"the link {row['name']}", row["lost_packets"] or 0, row["packets"])
-        for row in run.table("links").to_dicts()
+        Loss(f"the link {name}", gone or 0, came)
+        for name, gone, came in run.table("links").select("name", "lost_packets", "packets").iter_rows()
     ]
     found += [
         Loss(
