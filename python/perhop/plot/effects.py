@@ -71,7 +71,7 @@ def draw_means(panels: Sequence[Panel], label: str, title: str, grand: float | N
                 style.legend_beside(axes)
                 axes.get_legend().set_title(panel.other)
             elif len(panel.lines) > 1:
-                small = style.points(9)
+                small = style.points(10)
                 axes.legend(
                     title=panel.other, fontsize=small, title_fontsize=small, loc="best", handlelength=2.4
                 )

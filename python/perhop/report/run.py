@@ -104,7 +104,7 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
             "live": live.part(run, meaning),
             "commands": _commands(run, view),
         },
-        scripts=("player.js",),
+        scripts=("player.js", *page.PANELS),
     )
 
 
