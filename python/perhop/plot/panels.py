@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # the least distance between two names beside a panel, in points
 _APART = 12.5
+_MOST_TOGETHER = 6
+"""Lines of several runs in one panel."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,11 @@ class Line:
     values: Sequence[float | None]
     color: int | None = None
     dash: int = 0
+
+    @property
+    def is_level(self) -> bool:
+        """Whether others are held to it: it is dashed and has no colour."""
+        return self.color is None and self.dash > 0
 
     @property
     def last(self) -> float:
@@ -73,9 +80,55 @@ class Panels:
         return max(0.0, 2 * self.time_s[0] - self.time_s[1])
 
 
+def beside(named: Mapping[str, Panels]) -> Panels:
+    """Put panels of the same label over each other, a colour for each name and a dash for each line.
+
+    A panel that would have too many lines becomes one for each line. Levels are drawn once. Where times
+    differ, a line has its next value. The warm-up is shaded if all have the same.
+    """
+    times = sorted({time_s for one in named.values() for time_s in one.time_s})
+    labels = dict.fromkeys(panel.label for one in named.values() for panel in one.panels)
+    warmups = {one.warmup_s for one in named.values()}
+    panels = [panel for label in labels for panel in _over(named, label, times)]
+    return Panels(times, panels, warmups.pop() if len(warmups) == 1 else 0.0)
+
+
+def _over(named: Mapping[str, Panels], label: str, times: Sequence[float]) -> list[Panel]:
+    own: dict[str, list[Line]] = {}
+    levels: dict[str, Line] = {}
+    is_of_intervals = False
+    for color, (name, one) in enumerate(named.items()):
+        places = np.searchsorted(one.time_s, times)
+        for panel in (each for each in one.panels if each.label == label):
+            is_of_intervals = panel.is_of_intervals
+            levels |= {
+                line.name: Line(line.name, [line.last] * len(times), None, line.dash)
+                for line in panel.lines
+                if line.is_level
+            }
+            for line in panel.lines:
+                if not line.is_level:
+                    next_ones = [line.values[at] if at < len(line.values) else None for at in places]
+                    own.setdefault(line.name, []).append(Line(name, next_ones, color, color))
+    if len(own) > 1 and sum(map(len, own.values())) > _MOST_TOGETHER:
+        return [
+            Panel(f"{label}: {name}", [*lines, *([] if place else levels.values())], is_of_intervals)
+            for place, (name, lines) in enumerate(own.items())
+        ]
+    lines = [
+        line if len(own) == 1 else replace(line, name=f"{line.name}, {name}", dash=dash)
+        for dash, (name, each) in enumerate(own.items())
+        for line in each
+    ]
+    return [Panel(label, [*lines, *levels.values()], is_of_intervals)]
+
+
 def draw(drawn: Panels, title: str) -> str:
-    """Return the panels as SVG, the first higher than the others."""
-    heights = [1.5] + [1.0] * (len(drawn.panels) - 1)
+    """Return the panels as SVG, the first higher than the others, all as high as their names need."""
+    least = [1.5] + [1.0] * (len(drawn.panels) - 1)
+    heights = [
+        max(high, len(one.lines) * _APART / (72 * 1.2)) for high, one in zip(least, drawn.panels, strict=True)
+    ]
     size = (7.6, 0.5 + 1.45 * sum(heights))
     grid = {"height_ratios": heights}
     with style.figure(*size, nrows=len(heights), sharex=True, squeeze=False, gridspec_kw=grid) as (
@@ -143,8 +196,7 @@ def table(drawn: Panels) -> pl.DataFrame:
 
 def _look(line: Line) -> dict[str, Any]:
     color = style.INK if line.color is None else style.COLORS[line.color % len(style.COLORS)]
-    # a dashed line without a colour is what others are held to
-    width = 1.0 if line.color is None and line.dash else 1.6
+    width = 1.0 if line.is_level else 1.6
     return {"color": color, "linestyle": style.DASHES[line.dash % len(style.DASHES)], "linewidth": width}
 
 

@@ -18,15 +18,15 @@ from perhop.units import Scale, bit_rate
 
 if TYPE_CHECKING:
     from perhop.run.record import StoredRun
-    from perhop.scenario.scenario import Description, LinkView
+    from perhop.scenario.scenario import Description, LinkView, Scenario
 
 _TITLE = "Throughput, queue and round-trip time"
-_CAPTION = (
+CAPTION = (
     "Total is all that the link transmitted. Lines of classes and flows are goodput, payload delivered in "
     "order, which a repaired loss delivers at once. Below, packets waiting, and TCP's smoothed round-trip "
-    "time, the mean over flows that got something in the interval. The warm-up is shaded. Of more than six "
-    "classes or queues the largest are drawn."
+    "time, the mean over flows that got something in the interval. The warm-up is shaded."
 )
+"""The words below the panels."""
 _GOODPUT = ("goodput_bit_s", "throughput_bit_s")
 _MOST_LINES = 6
 _FEW_FLOWS = 4
@@ -54,15 +54,21 @@ def figure(run: StoredRun, meaning: Description, table: pl.DataFrame, warmup_s: 
     warmup_s
         The end of the warm-up in it.
     """
+    most = max(
+        len({*summary.class_of(meaning).values()}), *(len(one.port.classes) for one in meaning.links), 0
+    )
+    left_out = (
+        f" Of more than {_MOST_LINES} classes or queues the largest are drawn." if most > _MOST_LINES else ""
+    )
 
     @cache
     def made() -> panels.Panels:
-        return _Overview(run, meaning, table).drawn(warmup_s)
+        return _Overview(run.scenario(), meaning, run.table("links"), table).drawn(warmup_s)
 
     return Figure(
         "overview",
         _TITLE,
-        _CAPTION + series.thinned_in_words(table),
+        CAPTION + left_out + series.thinned_in_words(table),
         lambda: panels.draw(made(), _TITLE) if made().panels else None,
         lambda: panels.table(made()),
         "series",
@@ -70,26 +76,35 @@ def figure(run: StoredRun, meaning: Description, table: pl.DataFrame, warmup_s: 
     )
 
 
+def whole(scenario: Scenario, links: pl.DataFrame, table: pl.DataFrame) -> panels.Panels:
+    """Return what `figure` draws of a run by its tables, and the congestion windows."""
+    meaning = scenario.describe()
+    return _Overview(scenario, meaning, links, table).drawn(meaning.run.warmup_s, has_windows=True)
+
+
 class _Overview:
     """What is drawn of a run: links, groups of flows, values over time."""
 
-    def __init__(self, run: StoredRun, meaning: Description, table: pl.DataFrame) -> None:
-        self._run, self._meaning, self._series = run, meaning, table
+    def __init__(
+        self, scenario: Scenario, meaning: Description, busy: pl.DataFrame, table: pl.DataFrame
+    ) -> None:
+        self._meaning, self._busy, self._series = meaning, busy, table
         self._time = table.select(pl.col("time_s").unique().sort())
-        self._network = Network(run.scenario())
+        self._network = Network(scenario)
         self._links = self._busiest()
         self._groups = self._grouped()
 
-    def drawn(self, warmup_s: float) -> panels.Panels:
+    def drawn(self, warmup_s: float, *, has_windows: bool = False) -> panels.Panels:
         """Return a panel for each link, one of queues, one of round-trip times, none of zeros alone."""
         time = self._thinned(self._time.with_columns(value=0.0))["time_s"].to_list()
         found = [*map(self._throughput, self._links), self._queues(), self._round_trips()]
+        found += [self._windows()] if has_windows else []
         shown = [one for one in found if len(time) > 1 and any(any(line.values) for line in one.lines)]
         return panels.Panels(time, shown, warmup_s)
 
     def _busiest(self) -> list[LinkView]:
         """Return the link that was busy most, and the way back over it if data go that way too."""
-        busy = self._run.table("links").sort("utilization", descending=True, maintain_order=True)
+        busy = self._busy.sort("utilization", descending=True, maintain_order=True)
         named = {link.name: link for link in self._meaning.links}
         if busy.is_empty() or not busy["utilization"][0]:
             return []
@@ -181,6 +196,19 @@ class _Overview:
                 panels.Line(group.name, self._values(rows, 1e3 * pl.mean("value")), group.color, place)
             )
         return panels.Panel("round-trip time, ms", [one for one in lines if any(one.values)])
+
+    def _windows(self) -> panels.Panel:
+        """Return the mean congestion window of each group."""
+        values = [
+            self._values(self._rows(("cwnd_bytes",), one.paths), pl.mean("value") / 1e3)
+            for one in self._groups
+        ]
+        lines = [
+            panels.Line(one.name, own, one.color, place)
+            for place, (one, own) in enumerate(zip(self._groups, values, strict=True))
+            if any(own)
+        ]
+        return panels.Panel("mean congestion window, kB", lines)
 
     def _rows(self, quantities: Collection[str], paths: Collection[str]) -> pl.DataFrame:
         return self._series.filter(

@@ -223,9 +223,8 @@ def shares(run: StoredRun, meaning: Description) -> Table:
     classes = run.table("classes")
     udp = run.table("udp").rename({"throughput_bit_s": "goodput_bit_s"})
     flows = [row for table in (run.table("flows"), udp) for row in table.to_dicts()]
-    means = [row["delay_mean_s"] for row in flows if row["delay_mean_s"]]
-    is_unlike = len(means) > 1 and max(means) > _UNLIKE * min(means)
-    if len(classes) == 1 and len(flows) <= _FEW_FLOWS and is_unlike:
+    note = unlike(run, meaning)
+    if len(classes) == 1 and len(flows) <= _FEW_FLOWS and note:
         return filled("", ["flow: name | goodput: goodput_bit_s | mean delay: delay_mean_s"], flows)
     lost = (pl.col("dropped_packets") / pl.col("offered_packets")).fill_nan(None)
     done = pl.when(pl.col("transfers") > 0).then(pl.format("{} of {}", "transfers_completed", "transfers"))
@@ -234,4 +233,18 @@ def shares(run: StoredRun, meaning: Description) -> Table:
         "delay 99 %: delay_p99_s | lost: {lost:%}",
         "transfers complete: done | half within: transfer_p50_s" if classes["transfers"].sum() else "",
     )
-    return filled("", columns, classes.with_columns(lost=lost, done=done).to_dicts())
+    return filled("", columns, classes.with_columns(lost=lost, done=done).to_dicts(), text=note)
+
+
+def unlike(run: StoredRun, meaning: Description) -> str:
+    """Name the classes whose flows have mean delays too far apart for one of the class; empty if none."""
+    both = [summary.single(run.table("flows"), meaning), run.table("udp")]
+    each = pl.concat(one.select("class", "delay_mean_s").drop_nulls() for one in both)
+    found = each.group_by("class", maintain_order=True).agg(
+        least=pl.min("delay_mean_s"), most=pl.max("delay_mean_s")
+    )
+    parts = [
+        f"{name} has unlike flows: their mean delays are from {duration(least)} to {duration(most)}"
+        for name, least, most in found.filter(pl.col("most") > _UNLIKE * pl.col("least")).iter_rows()
+    ]
+    return f"{'; '.join(parts)}." if parts else ""

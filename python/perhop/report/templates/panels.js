@@ -12,7 +12,7 @@ for (const figure of document.querySelectorAll("figure[data-panels]")) {
   const box = element("div", "panels"), readout = element("p", "readout quiet"), spoken = element("p", "spoken");
   box.tabIndex = 0;
   box.setAttribute("role", "group");
-  const hint = "Point for values, drag to zoom, double-click for all. Keys: ← → + − Esc.";
+  const hint = matchMedia("(hover: none)").matches ? "Tap for values." : "Point for values, drag to zoom, double-click for all. Keys: ← → + − Esc.";
   box.setAttribute("aria-label", `${figure.querySelector("figcaption b").textContent} Arrow keys move the cursor, plus and minus zoom, Escape shows all.`);
   spoken.setAttribute("aria-live", "polite");
   const sync = uPlot.sync(figure.id);
@@ -60,7 +60,7 @@ for (const figure of document.querySelectorAll("figure[data-panels]")) {
     const font = "12px system-ui, sans-serif";
     const axis = { stroke: () => color("--quiet"), font, grid: { stroke: () => color("--faint"), width: 1 }, ticks: { show: false } };
     const plot = new uPlot({
-      width: 600, height: 100, padding: [8, 12, 0, 0],
+      width: 600, height: 100, padding: [8, 20, 0, 0],
       legend: { show: false },
       cursor: { sync: { key: sync.key }, drag: { x: true, y: false }, points: { size: 7 }, y: false },
       scales: { x: { time: false, range: (_, min, max) => min === max ? all : [min, max] }, y: { range: (_, min, max) => [0, max > 0 ? 1.06 * max : 1] } },
@@ -98,7 +98,7 @@ for (const figure of document.querySelectorAll("figure[data-panels]")) {
     names.append(...labels);
     part.append(element("p", "axis", panel.label), stage, names);
     box.append(part);
-    plots.push({ plot, panel, labels, stage, high: number ? 116 : 190 });
+    plots.push({ plot, panel, labels, stage, high: Math.max(number ? 116 : 190, 20 * panel.lines.length + (number ? 20 : 30)) });
     sync.sub(plot);
   });
 
