@@ -130,8 +130,15 @@ def _unfair(classes: pl.DataFrame) -> str:
     rows = classes.filter(pl.col("fairness").is_not_null()).sort("fairness", maintain_order=True)
     if rows.is_empty() or (len(classes) == 1 and classes["flows"][0] <= _FEW_FLOWS):
         return ""
-    where = f" lowest in {rows['class'][0]}:" if len(rows) > 1 else f" in {rows['class'][0]}"
-    return f"; Jain's fairness index is{where if len(classes) > 1 else ''} {rows['fairness'][0]:.2f}"
+    least = f"{rows['fairness'][0]:.2f}"
+    if len(classes) == 1:
+        return f"; Jain's fairness index is {least}"
+    name = rows["class"][0]
+    return (
+        f"; Jain's fairness index is lowest in {name}: {least}"
+        if len(rows) > 1
+        else f"; Jain's fairness index of {name} is {least}"
+    )
 
 
 def _nothing(run: StoredRun, meaning: Description) -> str:
