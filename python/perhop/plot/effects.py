@@ -123,7 +123,7 @@ class Change:
 
 def draw_changes(rows: Sequence[Change], label: str, title: str) -> str:
     """Return changes as SVG: a dot and its interval a row, all on the axis of the response."""
-    with style.figure(5.6, 0.8 + 0.34 * len(rows)) as (made, axes):
+    with style.figure(4.4, 0.8 + 0.34 * len(rows)) as (made, axes):
         axes.axvline(0.0, color=style.INK, linewidth=0.8)
         for place, row in enumerate(rows):
             if math.isfinite(row.mean.low + row.mean.high):

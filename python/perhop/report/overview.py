@@ -217,7 +217,7 @@ class _Overview:
 
     def _values(self, rows: pl.DataFrame, over_paths: pl.Expr) -> list[float | None]:
         """Return a value for each time that is drawn, of all paths together."""
-        each = rows.group_by("time_s").agg(value=over_paths)
+        each = rows.group_by("time_s", maintain_order=True).agg(value=over_paths)
         joined = self._time.join(each, "time_s", "left")
         found: list[float | None] = self._thinned(joined)["value"].to_list()
         return found

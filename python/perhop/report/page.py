@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,6 +37,12 @@ class Drawing:
     command: str = ""
     csv: str = ""
     panels: str = ""
+
+    @property
+    def least_px(self) -> float:
+        """The width from which on its smallest text, of ten points, is eleven pixels high."""
+        view = re.search(r'viewBox="0 0 ([\d.]+) ', self.svg)
+        return 0.0 if view is None else round(1.1 * float(view[1]))
 
 
 def drawing(
