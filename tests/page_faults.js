@@ -41,6 +41,8 @@
 
   for (const svg of all("figure svg").filter(shown)) {
     const frame = svg.getBoundingClientRect();
+    if (!print) for (const one of all("text", svg))
+      if (parseFloat(getComputedStyle(one).fontSize) * one.getScreenCTM().a < 10.9 && one.textContent.trim() && Math.abs(one.getScreenCTM().b) < 0.01) say("small", one);
     const texts = all("text", svg).filter((one) => one.textContent.trim()).map((one) => [one, one.getBoundingClientRect()]);
     for (const [one, box] of texts)
       if (box.right > frame.right + 2 || box.left < frame.left - 2 || box.bottom > frame.bottom + 2 || box.top < frame.top - 2) say("outside", one);

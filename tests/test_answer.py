@@ -11,6 +11,7 @@ import pytest
 from perhop import Scenario, StoredRun
 from perhop.report import answer
 from perhop.say import run as sentences
+from perhop.units import bit_rate, duration
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
 PACK = Path(__file__).parents[1] / "python" / "perhop" / "starters" / "diffserv" / "diffserv.toml"
@@ -61,18 +62,23 @@ def test_every_pill_leads_somewhere_and_no_figure_is_drawn_twice(losses: StoredR
     assert page.index('id="answer"') < page.index('<figure id="time-sequence">') < page.index('id="what"')
 
 
-def test_classes_are_told_in_the_words_of_the_table(tmp_path: Path) -> None:
+def test_classes_are_told_in_a_table(tmp_path: Path) -> None:
     Scenario.load(PACK).override("run.duration=20s").run().save(tmp_path / "run")
     stored = StoredRun.load(tmp_path / "run")
     found = answer.of_run(stored)
     rows = {row["class"]: row for row in stored.table("classes").to_dicts()}
-    done = f"({rows['web']['transfers_completed']} of {rows['web']['transfers']} transfers complete, half"
-    assert done in found.sentences[0]
-    for name in rows:
-        assert f"{name} " in found.sentences[0]
-        assert f"{name} " in found.sentences[2]
+    total = bit_rate(sum(row["goodput_bit_s"] for row in rows.values()))
+    assert found.sentences[0].startswith(f"{len(rows)} classes of flows got {total} of goodput together; ")
+    assert found.table is not None
+    told = {row[0]: dict(zip(found.table.columns, row, strict=True)) for row in found.table.rows}
+    for name, row in rows.items():
+        assert told[name]["goodput"] == bit_rate(row["goodput_bit_s"])
+        assert told[name]["delay 50 %"] == duration(row["delay_p50_s"])
+        assert told[name]["delay 99 %"] == duration(row["delay_p99_s"])
+    done = f"{rows['web']['transfers_completed']} of {rows['web']['transfers']}"
+    assert (told["web"]["transfers complete"], told["premium"]["transfers complete"]) == (done, None)
     assert found.figure is not None
-    assert found.figure.id == "class-goodput"
+    assert found.figure.id == "overview"
     lost = sum(stored.table(name)["dropped_packets"].sum() for name in ("queues", "conditioners"))
     assert f"{lost} packets were lost" in found.sentences[1]
 
@@ -87,7 +93,7 @@ def test_a_flow_that_waits_on_its_timer_is_named(tmp_path: Path) -> None:
     assert "starved" not in answer.of_run(StoredRun.load(tmp_path / "sack")).sentences[0]
 
 
-def test_one_flow_is_told_by_its_window(tmp_path: Path) -> None:
+def test_one_flow_is_told_by_its_class(tmp_path: Path) -> None:
     text = """
 [run]
 duration = "3s"
@@ -107,9 +113,24 @@ to = "b"
     Scenario(text.encode(), "one.toml").run().save(tmp_path / "run")
     found = answer.of_run(StoredRun.load(tmp_path / "run"))
     assert found.figure is not None
-    assert found.figure.id == "cwnd_bytes"
+    assert found.figure.id == "overview"
     assert found.sentences[0].startswith("Goodput: only ")
-    assert found.sentences[2].startswith("Half of the packets with data arrived within ")
+    assert found.table is not None
+    assert [row[0] for row in found.table.rows] == ["default"]
+
+
+def test_a_few_unlike_flows_of_a_class_have_a_row_each(tmp_path: Path) -> None:
+    """The delays of an upload and of a download on another queue are no distribution."""
+    pack = PACK.parents[1] / "two-way" / "two-way.toml"
+    Scenario.load(pack).override("run.duration=20s", "run.warmup=5s").run().save(tmp_path / "run")
+    run = StoredRun.load(tmp_path / "run")
+    table = answer.of_run(run).table
+    assert table is not None
+    assert list(table.columns) == ["flow", "goodput", "mean delay"]
+    delays = dict(run.table("flows").select("name", "delay_mean_s").iter_rows())
+    assert [(row[0], row[2]) for row in table.rows] == [
+        (name, duration(delay)) for name, delay in delays.items()
+    ]
 
 
 @pytest.mark.parametrize(

@@ -89,21 +89,27 @@ def test_the_forest_has_a_row_for_each_claim_with_numbers() -> None:
 
 
 @pytest.mark.parametrize(
-    ("claimed", "mean", "interval"),
-    [((0.0, 1.0), 0.5, (0.4, 0.6)), ((None, 1.0), 3.0, (2.0, 4.0)), ((-2.0, None), 3.0, None)],
+    ("claimed", "value", "said"),
+    [
+        ((0.0, 1.0), 0.5, 1.0),  # the middle
+        ((0.0, 1.0), 1.0, 0.0),
+        ((-0.03, 0.03), 0.33, -10.0),
+        ((None, 4.0), 2.0, 0.5),
+        ((4.0, None), 2.0, -0.5),
+        ((1e-9, None), -0.1, -1.0),  # above 0
+        ((2.0, 2.0), 2.0, 0.0),
+        ((0.0, 0.0), 0.0, 0.0),
+    ],
 )
-def test_places_keep_the_order_of_the_numbers(
-    claimed: tuple[float | None, float | None], mean: float, interval: tuple[float, float] | None
+def test_a_margin_is_the_distance_inside_the_claim_over_its_tolerance(
+    claimed: tuple[float | None, float | None], value: float, said: float
 ) -> None:
-    row = forest.ForestRow("C", "", "supported", claimed, mean, interval)
-    values = sorted({one for one in (*claimed, mean, *(interval or ())) if one is not None})
-    places = [forest.place_of(row, value) for value in values]
-    assert places == sorted(set(places))
-    assert 0.0 < places[0] < places[-1] < 1.0
+    row = forest.ForestRow("C", "", "supported", claimed, value, None)
+    assert forest.margin(row, value) == pytest.approx(said)
 
 
-def test_a_row_of_one_number_is_in_the_middle() -> None:
-    assert forest.place_of(forest.ForestRow("C", "", "supported", (0.0, 0.0), 0.0, None), 0.0) == 0.5
+def test_without_a_margin_there_is_no_chart() -> None:
+    assert forest.draw([forest.ForestRow("C", "", "not judged", (None, None), 0.5, None)], "Claims") is None
 
 
 def test_what_was_made_again_of_a_record_follows_how_the_claims_stand() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import polars as pl
 import pytest
+from scipy.special import stdtrit
 
 from conftest import Cli
 from perhop import Scenario
@@ -20,7 +22,8 @@ from perhop.experiment.factors import Factor
 from perhop.experiment.store import Store
 from perhop.plot import style
 from perhop.report.campaign import render
-from perhop.say.analysis import what_mattered
+from perhop.report.effects import changes
+from perhop.say.analysis import scale, what_mattered
 from test_campaign_run import EACH, GOODPUT, RATES, SCENARIO
 
 LOSSES = Factor.vary("link.a-b.loss", ["0.01", "0.05"], "loss")
@@ -65,14 +68,15 @@ def test_the_page_begins_with_what_was_varied_and_what_mattered(crossed: Path) -
         "Measured within each run by name.",
         "all 18 done",
         "What mattered",
+        "By how much each setting changes goodput",
         "The strongest: rate = 4Mbit/s raises it by",
-        "effects are larger than chance explains (at 5 % false discoveries)",
-        "Largest at rate = 4Mbit/s, loss = 0.01 (",
         "How sure",
         "would be found in 80 % of such campaigns",
         "No run failed.",
         "What next",
         f"perhop campaign run {crossed} --until-ci goodput=",
+        "effects are larger than chance explains (at 5 % false discoveries)",
+        "Largest at rate = 4Mbit/s, loss = 0.01 (",
     ]
     places = [first.index(part) for part in parts]
     assert places == sorted(places)
@@ -86,8 +90,10 @@ def test_a_sweep_shows_its_curve_beside_the_first_words(sweep: Path) -> None:
     assert html.index("What mattered") < curve < html.index("What failed")
     assert "goodput in kbit/s. rate in Mbit/s: 1 " in html or "goodput in Mbit/s. rate in Mbit/s: 1 " in html
     assert "Mean and its 95 % interval over 3 replications; the dots are single runs." in words(html)
-    # a response by group is drawn as lines
-    assert re.search(r"name down: 1 [\d.]+, 2 [\d.]+, 4 [\d.]+ / name up: 1 ", html)
+    # each group of a response has a curve of its own, on its own axis
+    for place, name in ((2, "down"), (3, "up")):
+        figure = html[html.index(f'id="response-{place}-curve"') :]
+        assert f"<title>each, name {name} by rate</title>" in figure[: figure.index("</svg>")]
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -118,7 +124,11 @@ def test_analyze_prints_and_writes_nothing(cli: Cli, crossed: Path) -> None:
     assert done.code == 0, done.err
     assert "Varied: rate" in done.out
     assert "rate × loss" in done.out
-    assert "error within runs" in done.out
+    # groups of a response are no setting: each is analysed for itself, unless effects are asked for
+    assert "each, name up" in done.out
+    assert "error within runs" not in done.out
+    kept = cli("analyze", str(crossed), "--response", "each", "--keep", "rate")
+    assert "error within runs" in kept.out
     assert {path.name: path.stat().st_mtime_ns for path in crossed.iterdir()} == before
 
 
@@ -189,7 +199,7 @@ def test_what_failed_is_in_no_mean_and_told(
     assert "a packet &lt;was&gt; lost" in told
     assert f"cd {crossed} &amp;&amp; perhop run" in told
     assert "The design is not balanced (treatments have 2 to 3 observations)" in told
-    assert told.count("Values are missing, so that each name is analysed for itself.") == 1, "of both names"
+    assert "each, name up" in told
     assert cli("analyze", str(crossed)).code == 0
 
 
@@ -207,6 +217,25 @@ def test_what_was_varied_is_found_before_groups_of_the_response_that_differ(swee
     assert strongest.startswith("The strongest: rate = ")
     assert "name from down to up" not in strongest
     assert not any(text.startswith("Within each run") for text in what_mattered(goodput))
+
+
+def test_steps_have_the_intervals_of_pairs_of_levels(crossed: Path) -> None:
+    """What is drawn of a factor is the difference of its ends, by Student's t of the model's error."""
+    store = Store.open(crossed)
+    (goodput,) = analyze(store.scalars().filter(response="goodput"), asked_of(store.campaign))
+    figure = changes(goodput, "x")
+    assert figure is not None
+    table = figure.data()
+    assert table["step"].to_list() == ["rate: 1Mbit/s → 4Mbit/s", "loss: 0.01 → 0.05"]
+    rows = {row["step"].split(":")[0]: row for row in table.to_dicts()}
+    values = store.scalars().filter(response="goodput")
+    means = dict(values.group_by("rate").agg(pl.mean("value")).iter_rows())
+    unit = scale(goodput).factor
+    assert rows["rate"]["change"] * unit == pytest.approx(means["4Mbit/s"] - means["1Mbit/s"])
+    assert goodput.strata is not None
+    error = goodput.strata.between
+    half = stdtrit(error.df, 0.975) * math.sqrt(2 * error.mean_square / 6) / unit
+    assert (rows["rate"]["high"] - rows["rate"]["low"]) / 2 == pytest.approx(half)
 
 
 def test_a_curve_that_needs_an_axis_is_listed_with_the_factors(cli: Cli, crossed: Path) -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from conftest import Cli
-from perhop.plot import cdf
+from perhop import StoredRun
+from perhop.plot import cdf, panels
 from test_report import check_page
 
+CLASSES = ("assured", "web", "rest", "premium")
 SHORT = ("-s", "run.duration=6s", "-s", "run.warmup=1s")
 
 
@@ -46,6 +49,26 @@ def test_runs_side_by_side_in_words_a_table_and_a_page(cli: Cli, runs: tuple[str
 def test_a_figure_of_runs_side_by_side_leaves_the_page(cli: Cli, runs: tuple[str, str]) -> None:
     assert cli("compare", *runs, "--figure", "over-time", "-o", "both.pdf").out.strip() == "both.pdf"
     assert Path("both.pdf").read_bytes().startswith(b"%PDF")
+    assert cli("compare", *runs, "--figure", "over-time", "-o", "both.csv").code == 0
+    table = pl.read_csv("both.csv")
+    assert table["panel"].unique(maintain_order=True).to_list() == [
+        *(
+            f"throughput of edge->core, Mbit/s: {name}"
+            for name in ("total", "assured", "web", "rest", "premium")
+        ),
+        "packets waiting",
+        "round-trip time, ms",
+        "mean congestion window, kB",
+    ]
+    total = table.filter(pl.col("panel").str.ends_with(": total"))
+    assert total["line"].unique(maintain_order=True).to_list() == [
+        "slow",
+        "fast",
+        "rate 4 Mbit/s",
+        "rate 8 Mbit/s",
+    ]
+    busy = StoredRun.load("fast").table("series").filter(path="link.edge->core", quantity="utilization")
+    assert total.filter(line="fast")["value"].to_list() == pytest.approx([8 * one for one in busy["value"]])
     assert cli("compare", *runs, "--figure", "delays", "-o", "delays.csv").code == 0
     assert Path("delays.csv").read_text().startswith("label,delay_s,share\n")
     assert cli("compare", *runs, "--figure", "delays", "-o", "-").out.startswith("<svg")
@@ -93,6 +116,35 @@ def test_what_cannot_be_compared_is_told(cli: Cli, runs: tuple[str, str]) -> Non
     ):
         done = cli("compare", *arguments)
         assert (done.code, told in done.err) == (code, True), done.err
+
+
+def test_runs_of_other_samples_have_their_next_values() -> None:
+    """A value covers the interval before its time; after its end a run has none."""
+    long = panels.Panels(
+        [1.0, 2.0, 3.0], [panels.Panel("p", [panels.Line("all", [1.0, 2.0, 3.0])], True)], 1.0
+    )
+    level = panels.Line("rate", [5.0], None, 1)
+    short = panels.Panels([1.5], [panels.Panel("p", [panels.Line("all", [9.0]), level], True)], 0.0)
+    both = panels.beside({"long": long, "short": short})
+    assert both.time_s == [1.0, 1.5, 2.0, 3.0]
+    assert both.warmup_s == 0.0  # they are not of one mind
+    (one,) = both.panels
+    assert {line.name: line.values for line in one.lines} == {
+        "long": [1.0, 2.0, 2.0, 3.0],
+        "short": [9.0, 9.0, None, None],
+        "rate": [5.0] * 4,
+    }
+
+
+def test_a_class_of_unlike_flows_is_pointed_out(cli: Cli) -> None:
+    assert cli("init", "lab").code == 0
+    for name, share in (("a", "0.3"), ("b", "0.6")):
+        changed = ("-s", f"port.slow-fast.scheduler.share={share}")
+        assert cli("run", "lab/two-way.toml", *SHORT, *changed, "-o", name).code == 0
+    told = cli("compare", "a", "b", "-o", "both.html")
+    assert told.code == 0
+    text = Path("both.html").read_text()
+    assert "In a default has unlike flows: their mean delays are from " in text
 
 
 def test_a_distribution_goes_through_what_was_measured() -> None:

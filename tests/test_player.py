@@ -106,7 +106,7 @@ def test_a_browser_shows_it_and_nothing_moves_unasked(traced: Path) -> None:
         timeout=120,
         check=True,
     )
-    (stage,) = re.findall(r'<div class="stage">(.*?)</div>', done.stdout, re.DOTALL)
+    (stage,) = re.findall(r'<div class="stage" tabindex="0">(.*?)</div>', done.stdout, re.DOTALL)
     assert stage.count("<line") == 12  # two directions of six links
     assert ">edge</text>" in stage
     assert re.search(r"<output>0\.0\d\d s</output>", done.stdout)

@@ -105,15 +105,17 @@ def test_another_kind_of_queue_brings_its_settings(browser: Chromium, opened: st
 def test_two_runs_are_compared_by_click(browser: Chromium, opened: str) -> None:
     browser.go(f"{opened}/")
     assert browser.js("document.getElementById('do-compare').disabled")
-    browser.js("document.querySelector('#compare input').click()")
-    assert browser.js("document.getElementById('do-compare').disabled")
+    # the first that is chosen is the one that others are compared with
+    boxes = "[...document.querySelectorAll('#compare input')].map((one) => [one.dataset.word, one.value])"
+    (last, last_key), (first, first_key) = browser.js(boxes)[:2]
     browser.js("document.querySelectorAll('#compare input')[1].click()")
-    assert text(browser, "compare-command") in (
-        f"perhop compare lab/two-way-1 'lab/{PWN}'",
-        f"perhop compare 'lab/{PWN}' lab/two-way-1",
-    )
+    assert browser.js("document.getElementById('do-compare').disabled")
+    browser.js("document.querySelector('#compare input').click()")
+    asked = [one if one == "lab/two-way-1" else f"'{one}'" for one in (first, last)]
+    assert text(browser, "compare-command") == f"perhop compare {' '.join(asked)}"
     browser.js("document.getElementById('do-compare').click()")
     browser.until("location.pathname === '/compare' && document.readyState === 'complete'")
+    assert browser.js("new URLSearchParams(location.search).getAll('of')") == [first_key, last_key]
     assert browser.js("document.querySelectorAll('figure svg').length") > 0
     assert browser.js("document.querySelectorAll('img').length") == 0
     assert browser.console == []

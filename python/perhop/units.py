@@ -138,7 +138,8 @@ class Scale:
         x, spread = value / self.factor, half / self.factor
         if not math.isfinite(spread):
             return f"{x:.{digits}g}{unit}"
-        if spread == 0.0:
+        # what rounding leaves of values that are all the same is no spread
+        if spread <= 1e-12 * abs(x):
             return f"{x:.5g} ± 0{unit}"
         places = max(0, 1 - math.floor(math.log10(spread)))
         if places > 8:

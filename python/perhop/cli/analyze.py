@@ -171,7 +171,7 @@ def _analyses(
     campaign = store.campaign
     effects = None if keep is None else tuple(part.strip() for part in keep.split(","))
     try:
-        found = analyze(store.scalars(), asked_of(campaign, effects, level, order))
+        found = analyze(store.scalars(), asked_of(campaign, effects, level, order, apart=keep is None))
     except ValueError as error:
         if keep is None:
             raise

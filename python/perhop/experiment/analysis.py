@@ -53,6 +53,8 @@ class AnalysisRequest:
     order
         Effects of up to so many factors are given one by one; without it two, and all tests of designs with
         few effects.
+    apart
+        Whether each group of a response is analysed for itself where there are few: groups are no setting.
     """
 
     factors: Mapping[str, Sequence[str]]
@@ -65,6 +67,7 @@ class AnalysisRequest:
     treatments: int | None = None
     order: int | None = None
     each: bool = False
+    apart: bool = False
 
     @property
     def planned(self) -> int:
@@ -126,7 +129,8 @@ class Analysis:
     @property
     def name(self) -> str:
         """Response and group."""
-        return " ".join([self.response, *(f"{column} {value}" for column, value in self.of.items())])
+        response = self.response.removesuffix(f" by {', '.join(self.of)}")
+        return ", ".join([response, *(f"{column} {value}" for column, value in self.of.items())])
 
 
 def remarked(start: Analysis, remark: str) -> Analysis:

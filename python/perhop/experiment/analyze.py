@@ -32,11 +32,17 @@ if TYPE_CHECKING:
     from perhop.experiment.definition import Campaign
 
 
+_MOST_APART = 6
+"""Groups of a response that are analysed one by one."""
+
+
 def asked_of(
     campaign: Campaign,
     keep: tuple[str, ...] | None = None,
     level: float = LEVEL,
     order: int | None = None,
+    *,
+    apart: bool = False,
 ) -> AnalysisRequest:
     """Return the facts that an analysis needs of a campaign; the rest as of `AnalysisRequest`."""
     design = campaign.design
@@ -51,6 +57,7 @@ def asked_of(
         len(design.treatments),
         order,
         campaign.stop is not None and campaign.stop.each,
+        apart,
     )
 
 
@@ -128,6 +135,9 @@ def _response(rows: pl.DataFrame, response: str, asked: AnalysisRequest) -> list
         if name not in FIXED and name not in asked.factors and known[name].is_not_null().any()
     ]
     within = tuple(name for name in groups if known[name].n_unique() > 1)
+    if asked.apart and within and known.select(within).n_unique() <= _MOST_APART:
+        parts = rows.group_by(within, maintain_order=True)
+        return [one for _, part in parts for one in _response(part, response, asked)]
     same = {name: str(known[name][0]) for name in groups if name not in within}
     factors = tuple(name for name in asked.factors if known[name].n_unique() > 1)
     remarks: list[str] = []

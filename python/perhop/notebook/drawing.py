@@ -13,6 +13,7 @@ from perhop.report import answer, figures
 from perhop.report.figure import Figure, Format
 from perhop.report.run import write as write_page
 from perhop.run.folder import always, write_file
+from perhop.say import html
 
 if TYPE_CHECKING:
     from perhop.run.record import StoredRun
@@ -101,4 +102,5 @@ def first_screen(run: StoredRun) -> str:
     sentences = "".join(f"<p>{escape(one)}</p>" for one in first.sentences)
     pills = " · ".join(escape(one.text) for one in first.pills if one.look != "plain")
     figure = "" if first.figure is None else style.alone(str(first.figure.svg))
-    return f"<div>{title}{sentences}<p><small>{pills}</small></p>{figure}</div>"
+    table = "" if first.table is None else html.table(first.table)
+    return f"<div>{title}{sentences}<p><small>{pills}</small></p>{figure}{table}</div>"

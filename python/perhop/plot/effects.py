@@ -71,7 +71,7 @@ def draw_means(panels: Sequence[Panel], label: str, title: str, grand: float | N
                 style.legend_beside(axes)
                 axes.get_legend().set_title(panel.other)
             elif len(panel.lines) > 1:
-                small = style.points(9)
+                small = style.points(10)
                 axes.legend(
                     title=panel.other, fontsize=small, title_fontsize=small, loc="best", handlelength=2.4
                 )
@@ -110,6 +110,33 @@ def draw_curve(
         if len(panel.lines) > 1:
             axes.legend(title=panel.other, loc="best", handlelength=2.6)
         return style.svg(made, title, f"{label}. {_described(panel)}")
+
+
+@dataclass(frozen=True)
+class Change:
+    """By how much a step from one level to another changes a response; hollow unless it `is_found`."""
+
+    label: str
+    mean: Mean
+    is_found: bool
+
+
+def draw_changes(rows: Sequence[Change], label: str, title: str) -> str:
+    """Return changes as SVG: a dot and its interval a row, all on the axis of the response."""
+    with style.figure(4.4, 0.8 + 0.34 * len(rows)) as (made, axes):
+        axes.axvline(0.0, color=style.INK, linewidth=0.8)
+        for place, row in enumerate(rows):
+            if math.isfinite(row.mean.low + row.mean.high):
+                axes.plot((row.mean.low, row.mean.high), (place, place), color=style.COLORS[0])
+            fill = style.COLORS[0] if row.is_found else style.PAPER
+            axes.plot(row.mean.value, place, "o", color=style.COLORS[0], markerfacecolor=fill)
+        axes.set_yticks(range(len(rows)), [row.label for row in rows])
+        axes.set_ylim(len(rows) - 0.4, -0.6)
+        axes.tick_params(axis="y", length=0)
+        axes.grid(False, axis="y")
+        axes.set_xlabel(label)
+        told = "; ".join(f"{row.label} {row.mean.value:.4g}" for row in rows)
+        return style.svg(made, title, f"{label}. {told}")
 
 
 def _lines(axes: Axes, panel: Panel, x: Sequence[float], bands: bool = False) -> None:

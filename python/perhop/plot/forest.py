@@ -1,4 +1,4 @@
-"""Claims at one glance: the simulated interval, the claimed range, and the verdict."""
+"""Claims at one glance: by how much each is met, and the verdict."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ _LOOKS: dict[str, dict[str, Any]] = {
     "inconclusive": {"color": style.COLORS[4], "marker": "D", "fillstyle": "none"},
     "not judged": {"color": style.COLORS[7], "marker": "s", "fillstyle": "none"},
 }
-# what of a row's width is kept free at either side, for a range without an end to go on
-_MARGIN = 0.12
+_NOTHING = 1e-3
+_LEAST, _MOST = -30.0, 3.0
+_TICKS = (_LEAST, -10.0, -3.0, -1.0, 0.0, 1.0, _MOST)
 
 
 @dataclass(frozen=True)
@@ -45,60 +46,59 @@ class ForestRow:
     interval: tuple[float, float] | None
 
 
-def draw(rows: Sequence[ForestRow], title: str) -> str:
-    """Draw the rows, one at least, each on a scale of its own, from the least to the most of its numbers."""
-    with style.figure(7.6, 0.7 + 0.36 * len(rows)) as (made, axes):
+def draw(rows: Sequence[ForestRow], title: str) -> str | None:
+    """Draw each row's margin on one axis, and that of its interval's ends; None where no row has one."""
+    if all(row.mean is None or row.claimed == (None, None) for row in rows):
+        return None
+    with style.figure(7.6, 1.2 + 0.36 * len(rows)) as (made, axes):
+        axes.axvspan(0.0, _MOST, color=style.FAINT, alpha=0.5, linewidth=0)
+        axes.axvline(0.0, color=style.INK, linewidth=0.8)
         for place, row in enumerate(rows):
             _row(axes, place, row)
-        axes.set_xlim(0.0, 1.0)
+        axes.set_xscale("symlog", linthresh=1.0)
+        axes.set_xlim(_LEAST, _MOST)
+        ends = {_LEAST: f"≤ −{-_LEAST:g}", _MOST: f"≥ {_MOST:g}"}
+        axes.set_xticks(_TICKS, [ends.get(one, f"{one:g}".replace("-", "−")) for one in _TICKS])
+        axes.minorticks_off()
+        axes.set_xlabel("margin over tolerance")
         axes.set_ylim(len(rows) - 0.4, -0.6)
-        axes.set_xticks([])
         axes.set_yticks(range(len(rows)), [row.label for row in rows])
-        axes.tick_params(axis="y", length=0)
-        axes.grid(False)
-        for side in ("left", "bottom"):
-            axes.spines[side].set_visible(False)
+        axes.tick_params(axis="y", length=0, pad=8)
+        axes.grid(False, axis="y")
+        axes.spines["left"].set_visible(False)
         right = axes.secondary_yaxis("right")
         right.set_yticks(range(len(rows)), [row.printed for row in rows])
-        right.tick_params(axis="y", length=0, labelsize=style.points(9))
+        right.tick_params(axis="y", length=0, pad=8, labelsize=style.points(10))
         right.spines["right"].set_visible(False)
         _legend(axes, rows)
         description = "; ".join(f"{row.label} {row.verdict}: {row.printed}" for row in rows)
         return style.svg(made, title, description)
 
 
-def place_of(row: ForestRow, value: float) -> float:
-    """Return where a value of a row is drawn, 0 to 1 from left to right."""
-    known = [one for one in (*row.claimed, row.mean, *(row.interval or ())) if one is not None]
-    low, high = float(min(known)), float(max(known))
-    if high == low:
-        return 0.5
-    return _MARGIN + (1.0 - 2.0 * _MARGIN) * (value - low) / (high - low)
+def margin(row: ForestRow, value: float) -> float:
+    """Return how far a value is inside the claimed range, over the tolerance; negative outside.
+
+    The tolerance is half the range; of a range with one end the size of that end. Where that is next to
+    nothing, as of a claim that something is above 0, it is the largest number of the row.
+    """
+    least, most = row.claimed
+    known = [one for one in (least, most) if one is not None]
+    tolerance = (max(known) - min(known)) / 2 if len(known) == 2 else abs(known[0])
+    largest = max(map(abs, (*known, row.mean or 0.0, *(row.interval or ()))))
+    if tolerance <= _NOTHING * largest:
+        tolerance = largest or 1.0
+    inside = [value - least] if least is not None else []
+    inside += [most - value] if most is not None else []
+    return min(inside) / tolerance
 
 
 def _row(axes: Axes, place: int, row: ForestRow) -> None:
-    low, high = row.claimed
-    if low is not None or high is not None:
-        ends = (
-            0.0 if low is None else place_of(row, low),
-            1.0 if high is None else place_of(row, high),
-        )
-        axes.barh(place, ends[1] - ends[0], 0.62, left=ends[0], color=style.FAINT, zorder=1)
-        for value in (low, high):
-            if value is not None:
-                at = place_of(row, value)
-                axes.plot((at, at), (place - 0.31, place + 0.31), color=style.INK, linewidth=0.8, zorder=2)
+    if row.mean is None or row.claimed == (None, None):
+        return
     look = _LOOKS[row.verdict]
-    if row.interval is not None:
-        axes.plot(
-            [place_of(row, end) for end in row.interval],
-            (place, place),
-            color=look["color"],
-            linewidth=2.4,
-            zorder=3,
-        )
-    if row.mean is not None:
-        axes.plot(place_of(row, row.mean), place, linestyle="none", markersize=7, zorder=4, **look)
+    at, *ends = (min(max(margin(row, one), _LEAST), _MOST) for one in (row.mean, *(row.interval or ())))
+    axes.plot((min(at, *ends, at), max(at, *ends, at)), (place, place), color=look["color"], linewidth=2.4)
+    axes.plot(at, place, linestyle="none", markersize=7, clip_on=False, **look)
 
 
 def _legend(axes: Axes, rows: Sequence[ForestRow]) -> None:
@@ -106,4 +106,4 @@ def _legend(axes: Axes, rows: Sequence[ForestRow]) -> None:
     for verdict, look in _LOOKS.items():
         if verdict in seen:
             axes.plot([], [], linestyle="none", markersize=7, label=verdict, **look)
-    axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=4, handletextpad=0.2)
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, handletextpad=0.2)

@@ -219,7 +219,7 @@ def draw(
     population = count > _MOST_LINES and of_flows
     if population:
         # flows are a population; of links and queues the few that carry the load are of interest
-        rows, paths = _bands(rows, class_of or {})
+        rows, paths = _bands(rows, class_of or {}, quantity)
     elif count > _MOST_LINES:
         paths = _largest(rows)
     panels = _panels(rows, paths)
@@ -290,16 +290,24 @@ def _lines(axes: Axes, rows: pl.DataFrame, quantity: Quantity, inside: list[str]
         )
 
 
-def _bands(rows: pl.DataFrame, class_of: Mapping[str, str]) -> tuple[pl.DataFrame, list[str]]:
-    """Return the classes, and for each by time the median, 5 and 95 % values and the number of flows."""
+def _bands(
+    rows: pl.DataFrame, class_of: Mapping[str, str], quantity: Quantity
+) -> tuple[pl.DataFrame, list[str]]:
+    """Return the classes, and for each by time the middle, 5 and 95 % values and the number of flows.
+
+    The middle is the mean of what covers an interval, as the median of flows that fill a link may be 0.
+    """
     classes = pl.col("path").replace_strict(class_of, default="all")
     table = rows.with_columns(**{"class": classes}).group_by("class", "time_s", maintain_order=True)
     value = pl.col("value")
     bands = table.agg(
-        low=value.quantile(0.05), value=value.median(), high=value.quantile(0.95), flows=pl.len()
+        low=value.quantile(0.05),
+        value=value.mean() if quantity.per_interval else value.median(),
+        high=value.quantile(0.95),
+        flows=pl.len(),
     ).sort("time_s", maintain_order=True)
     bands = bands.with_columns(path=pl.col("class"))
-    # as many as can be told apart: those with the largest medians
+    # as many as can be told apart: those with the largest middles
     found = bands["class"].unique(maintain_order=True).to_list()
     return bands, found if len(found) <= _MOST_LINES else _largest(bands)
 
@@ -310,7 +318,8 @@ def _band(axes: Axes, rows: pl.DataFrame, quantity: Quantity, place: int) -> Non
         np.asarray(rows[name].to_numpy(), dtype=float) for name in ("time_s", "low", "value", "high")
     )
     scale = quantity.scale
-    label = f"{rows['class'].item(0)}: median and\n5 to 95 % of {rows['flows'].item(0)}"
+    middle_is = "mean" if quantity.per_interval else "median"
+    label = f"{rows['class'].item(0)}: {middle_is} and\n5 to 95 % of {rows['flows'].item(0)}"
     axes.fill_between(time, low * scale, high * scale, color=color, alpha=0.25, linewidth=0)
     dashes = style.DASHES[place % len(style.DASHES)]
     axes.plot(time, middle * scale, color=color, linestyle=dashes, label=label)

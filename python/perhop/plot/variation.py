@@ -53,7 +53,7 @@ def draw_pareto(parts: Sequence[VariationPart], title: str, *, add_up: bool = Tr
                 linewidth=1.2,
             )
             label = f"{part.percent:.1f} %" + (f", together {total:.1f} %" if row and add_up else "")
-            axes.text(part.percent + 0.012 * most, row, label, va="center", fontsize=style.points(9))
+            axes.text(part.percent + 0.012 * most, row, label, va="center", fontsize=style.points(10))
         axes.set_yticks(range(len(ordered)), [part.source.replace(":", " × ") for part in ordered])
         axes.invert_yaxis()
         axes.set_xlim(0, most * 1.32)

@@ -1,4 +1,4 @@
-"""The first screen of a page: three sentences at most, one picture, and pills that lead on."""
+"""The first screen of a page: three sentences at most, pills that lead on, one picture, and a table."""
 
 from __future__ import annotations
 
@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 from perhop.report import figures
 from perhop.run import phase, summary
-from perhop.say.run import delays, got, losses, lost
+from perhop.say.run import got, losses, lost, shares
 from perhop.units import counted
 
 if TYPE_CHECKING:
     from perhop.report.figure import Figure
     from perhop.report.page import Drawing
     from perhop.run.record import StoredRun
+    from perhop.say.document import Table
     from perhop.scenario.scenario import Description
 
 
@@ -39,12 +40,14 @@ class Pill:
 class Answer:
     """The answer that a page begins with: three sentences at most, a figure if one can be drawn, pills.
 
-    `unsettled` and `phase` are what `perhop.run.summary.unsettled` and `perhop.run.phase.effect` say.
+    A run has a table below the figure; `unsettled` and `phase` are what `perhop.run.summary.unsettled` and
+    `perhop.run.phase.effect` say of it.
     """
 
     sentences: tuple[str, ...]
     figure: Drawing | None
     pills: tuple[Pill, ...]
+    table: Table | None = None
     unsettled: str | None = None
     phase: str | None = None
 
@@ -57,12 +60,14 @@ def of_run(run: StoredRun) -> Answer:
 
 def of_figures(run: StoredRun, meaning: Description, drawable: Sequence[Figure], view: str = "") -> Answer:
     """Return the answer of a run whose scenario and figures are known; `view` as for `Figure.draw`."""
-    each = (got(run, meaning), lost(run), delays(run, meaning))
+    each = tuple(one for one in (got(run, meaning), lost(run)) if one)
     doubts = summary.unsettled(run.tables["series"], meaning), _phase_effect(run, meaning)
+    table = shares(run, meaning)
     return Answer(
-        tuple(one for one in each if one),
+        each,
         _picture(run, meaning, drawable, view),
         tuple(_pills(run, *doubts)),
+        table if table.rows else None,
         *doubts,
     )
 
@@ -70,13 +75,10 @@ def of_figures(run: StoredRun, meaning: Description, drawable: Sequence[Figure],
 def _picture(run: StoredRun, meaning: Description, drawable: Sequence[Figure], view: str) -> Drawing | None:
     """Draw the figure that tells most.
 
-    The events of TCP where they were traced of at most four flows; where there are several classes, what
-    each got; the window of a single flow; else what each flow got.
+    The events of TCP where they were traced of at most four flows; else the overview.
     """
     alone = [f"time-sequence-{flow.name}" for flow in meaning.flows] if len(meaning.flows) == 1 else []
-    asked = ["time-sequence", *alone, "class-goodput"]
-    asked += ["cwnd_bytes"] if len(meaning.flows) == 1 else []
-    asked += ["goodput_bit_s", "throughput_bit_s", "topology"]
+    asked = ["time-sequence", *alone, "overview", "topology"]
     found = {one.name: one for one in drawable}
     drawn = (found[name].draw(run.folder, view) for name in asked if name in found)
     return next((one for one in drawn if one is not None), None)

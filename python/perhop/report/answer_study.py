@@ -177,14 +177,15 @@ def _picture(claims: Sequence[Mapping[str, Any]]) -> page.Drawing | None:
                     None if ends is None else (ends[0], ends[1]),
                 )
             )
-    if not rows:
-        return None
     title = "Claims against what was simulated"
+    picture = forest.draw(rows, title) if rows else None
+    if picture is None:
+        return None
     return page.drawing(
         "forest",
         title,
-        forest.draw(rows, title),
-        "Each claim by the part that comes nearest to an end of what is claimed, or is farthest outside: "
-        "grey is what is claimed, the line the 95 % interval as fitted. Each row has a scale of its own; the "
-        "verdict is over all readings.",
+        picture,
+        "Each claim by its most critical part: how far the mean and its 95 % interval as fitted are inside "
+        "what is claimed (shaded), over half of the claimed range, or over its only end. Colours tell the "
+        "verdict, which is over all parts and readings.",
     )

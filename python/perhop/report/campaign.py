@@ -55,7 +55,7 @@ def render(store: Store, claims: str = "", judged: Sequence[JudgedClaim] = ()) -
     campaign = store.campaign
     runs = store.runs()
     scalars = store.scalars()
-    analyses = analyze(scalars, asked_of(campaign))
+    analyses = analyze(scalars, asked_of(campaign, apart=True))
     where = shlex.quote(str(store.folder))
     conditions = [] if store.only is None else store.only.conditions
     view = shlex.join(word for one in conditions for word in ("--where", one))
@@ -64,10 +64,8 @@ def render(store: Store, claims: str = "", judged: Sequence[JudgedClaim] = ()) -
     sections = [_section(one, place, store.folder, view) for place, one in enumerate(analyses)]
     answered = recommended(store) if store.only is None else None
     title = campaign.name if store.only is None else f"{campaign.name}, {store.only}"
-    lead = next((part["curve"] for part in sections if part["curve"] is not None), None)
     found = answered[0] if answered else None
-    if found is not None and (scores := effects.scores(found)) is not None:
-        lead = scores.draw(store.folder)
+    scores = None if found is None else effects.scores(found)
     table = promised.table(found, found.promises) if found and found.promises else None
     return page.render(
         "campaign.html.j2",
@@ -84,7 +82,7 @@ def render(store: Store, claims: str = "", judged: Sequence[JudgedClaim] = ()) -
             "front": sections[:_MOST_IN_FRONT],
             "sure": _sure(sections[:_MOST_IN_FRONT]),
             "further": sections[_MOST_IN_FRONT:],
-            "lead": lead,
+            "scores": scores and scores.draw(store.folder),
             "states": {name: runs.filter(state=name).height for name in ("done", "failed", "missing")},
             "failed": store.failures(runs)[:_SHOWN],
             "without": without_values(scalars, [one.name for one in campaign.responses], runs),
@@ -112,10 +110,8 @@ def render(store: Store, claims: str = "", judged: Sequence[JudgedClaim] = ()) -
 
 def _within(analyses: list[Analysis]) -> str:
     """Return a sentence that names the factors within each run."""
-    names = dict.fromkeys(name for one in analyses for name in one.within)
-    if not names:
-        return ""
-    return f"Measured within each run by {' and '.join(names)}."
+    names = dict.fromkeys(name for one in analyses for name in (*one.within, *one.of))
+    return f"Measured within each run by {' and '.join(names)}." if names else ""
 
 
 def _sure(sections: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -140,14 +136,14 @@ def _section(one: Analysis, place: int, folder: Path, view: str) -> dict[str, An
     id = f"response-{place + 1}"
     own = f"{shlex.quote(str(folder))} {view}".rstrip()
     command = f"perhop analyze {own} --response {shlex.quote(one.response)}"
-    curve = effects.curve(one, f"{id}-curve")
+    lead = effects.curve(one, f"{id}-curve") or effects.changes(one, id)
     return {
         "id": id,
         "name": one.name,
         "mattered": what_mattered(one),
         "sure": how_sure(one),
         "doubt": any(check.holds is False for check in one.checks),
-        "curve": curve and curve.draw(folder, view),
+        "lead": lead and lead.draw(folder, view),
         "figures": [figure.draw(folder, view) for figure in effects.figures(one, id)],
         "residuals": [figure.draw(folder, view) for figure in effects.residuals(one, id)],
         "outliers": any(check.rows for check in one.checks),
@@ -188,7 +184,7 @@ def _next(analyses: list[Analysis], runs: pl.DataFrame, where: str, seen: str) -
             text = f"Means of {one.response} are known to {100 * width:.3g} % or better; to halve that:"
             option = f"--until-ci {shlex.quote(f'{one.response}={50 * width:.2g}%')}"
             found.append({"text": text, "command": f"perhop campaign run {where} {option}"})
-        elif len(one.means):
+        elif one.means["n"].max() == 1:
             text = "One replication gives no intervals; add replications:"
             option = f"--until-ci {shlex.quote(f'{one.response}=2%')}"
             found.append({"text": text, "command": f"perhop campaign run {where} {option}"})

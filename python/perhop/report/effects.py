@@ -49,6 +49,43 @@ def curve(one: Analysis, id: str) -> Figure | None:
         return None
 
 
+def changes(one: Analysis, id: str) -> Figure | None:
+    """Return by how much each factor changes the response; None without two effects with intervals.
+
+    The step is from the first level to the last. In a balanced design an effect of L levels with the half
+    width h has steps with the half width h sqrt(2 L / (L - 1)).
+    """
+    if one.effects is None or one.method != "factorial":
+        return None
+    unit = scale(one)
+    rows = []
+    for factor in one.factors:
+        levels = one.effects.table.filter(pl.col("term") == factor).to_dicts()
+        if len(levels) < 2 or levels[0]["high"] is None:
+            continue
+        step = (levels[-1]["effect"] - levels[0]["effect"]) / unit.factor
+        wider = math.sqrt(2 * len(levels) / (len(levels) - 1)) / (2 * unit.factor)
+        half = wider * (levels[0]["high"] - levels[0]["low"])
+        label = f"{factor}: {levels[0]['level']} → {levels[-1]['level']}"
+        rows.append(drawn.Change(label, drawn.Mean(step, step - half, step + half), factor in one.found))
+    if len(rows) < 2:
+        return None
+    rows.sort(key=lambda row: -abs(row.mean.value))
+    title = f"By how much each setting changes {one.name}"
+    caption = f"Step of the mean, all other settings averaged, with its {_percent(one)} interval."
+    if not all(row.is_found for row in rows):
+        caption += " Hollow: chance may explain it."
+
+    def data() -> pl.DataFrame:
+        columns = ["step", "change", "low", "high", "found"]
+        return pl.DataFrame([(row.label, *row.mean, row.is_found) for row in rows], columns, orient="row")
+
+    label = f"change{unit.in_unit}"
+    return Figure(
+        f"{id}-effects", title, caption, lambda: drawn.draw_changes(rows, label, title), data, "response"
+    )
+
+
 class CurveError(ValueError):
     """A curve that would have too many lines, or too many levels along its axis."""
 
@@ -300,9 +337,9 @@ def of_store(store: Store) -> Iterator[Figure]:
     answered = None if store.only is not None else described(store)
     if answered and answered[0] and (raced := scores(answered[0])):
         yield raced
-    for place, one in enumerate(analyze(store.scalars(), asked_of(store.campaign)), 1):
+    for place, one in enumerate(analyze(store.scalars(), asked_of(store.campaign, apart=True)), 1):
         id = f"response-{place}"
-        if lead := curve(one, f"{id}-curve"):
+        if lead := curve(one, f"{id}-curve") or changes(one, id):
             yield lead
         yield from figures(one, id)
         yield from residuals(one, id)

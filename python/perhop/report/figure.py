@@ -36,6 +36,8 @@ class Figure:
     part
         Where on the page it is: ``topology``, ``classes``, ``series``, ``early`` or ``tcp``; on a
         store's ``response``.
+    panels
+        Its lines as `perhop.plot.panels.data` has them, of a figure that answers on a page.
     """
 
     name: str
@@ -44,6 +46,7 @@ class Figure:
     svg: Callable[[], str | None]
     data: Callable[[], pl.DataFrame]
     part: str
+    panels: Callable[[], str] | None = None
 
     def draw(self, folder: Path, view: str = "") -> page.Drawing | None:
         """Return the figure for a page, with its command; None where every value is zero.
@@ -58,9 +61,9 @@ class Figure:
             return None
         words = shlex.join(["perhop", "figure", str(folder), self.name])
         again = f"{words} {view}".rstrip() if self.part in ("tcp", "response") else words
-        return page.drawing(
-            self.name, self.title, picture, self.caption, again, self.data().write_csv().encode()
-        )
+        lines = self.panels() if self.panels is not None else ""
+        numbers = self.data().write_csv().encode()
+        return page.drawing(self.name, self.title, picture, self.caption, again, numbers, lines)
 
     def written(self, format: Format) -> bytes | None:
         """Return the figure as a file, or its numbers as CSV; None where every value is zero."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from perhop.plot import early, series, topology
-from perhop.report import by_class, tcp
+from perhop.report import by_class, overview, tcp
 from perhop.report.figure import Figure
 from perhop.run import summary
 
@@ -60,6 +60,8 @@ def of_run(
         lambda: _links(meaning),
         "topology",
     )
+    table = _within(run.tables["series"], span)
+    yield overview.figure(run, meaning, table, _warmup_s(meaning, span))
     yield from by_class.figures(run, meaning)
     yield from _series(run, meaning, span)
     yield from _early(run, meaning, span)

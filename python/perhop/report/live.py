@@ -5,18 +5,16 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from perhop.plot import two_clocks
-from perhop.report import page
+from perhop.plot import panels
+from perhop.report import overview, page
 from perhop.report.side_by_side import ComparedRow, applications, by_class_of, numbers
-from perhop.run import summary
 from perhop.run.run import run as simulate
 
 if TYPE_CHECKING:
     from perhop.run.record import StoredRun
-    from perhop.scenario.scenario import Description
 
 
-def part(run: StoredRun, meaning: Description) -> dict[str, Any] | None:
+def part(run: StoredRun) -> dict[str, Any] | None:
     """Return the page's part about a live run; None of one in virtual time.
 
     The scenario is simulated for it, a second or two as a rule; one with a kernel's senders is not.
@@ -30,11 +28,15 @@ def part(run: StoredRun, meaning: Description) -> dict[str, Any] | None:
     if only:
         return {"how": how, "controls": controls, "only": only}
     simulated = simulate(scenario)
-    class_of = summary.class_of(meaning, transfers=False)
     kernel = by_class_of(run.table("classes"), run.table("flows"))
     simulator = by_class_of(simulated.classes, simulated.flows)
     rows = [ComparedRow(name, (("kernel", kernel[name]), ("simulator", simulator[name]))) for name in kernel]
-    svg = two_clocks.draw(run.table("series"), simulated.series, class_of, meaning.run.warmup_s)
+    drawn = panels.beside(
+        {
+            "kernel": overview.whole(scenario, run.table("links"), run.table("series")),
+            "simulator": overview.whole(scenario, simulated.links, simulated.series),
+        }
+    )
     return {
         "how": how,
         "controls": controls,
@@ -46,9 +48,10 @@ def part(run: StoredRun, meaning: Description) -> dict[str, Any] | None:
         "figure": page.drawing(
             "two-clocks",
             "Kernel and simulator",
-            svg,
-            "The same scenario on real packets (solid) and in virtual time (dashed).",
+            panels.draw(drawn, "Kernel and simulator"),
+            f"The same scenario on real packets and in virtual time. {overview.CAPTION}",
             _virtual_command(run),
+            panels=panels.data(drawn),
         ),
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,12 +20,15 @@ from perhop.say import html
 from perhop.units import bit_rate, counted, duration, percent, size
 
 _MOST_NUMBERS = 100_000
+PANELS = ("uplot/uPlot.iife.min.js", "panels.js")
+"""Scripts of a page that has figures with panels."""
+_UPLOT_NAME = "/*! https://github.com/leeoniya/uPlot (v1.6.32) */"
 _MARK = b'<meta name="generator" content="perhop">'
 
 
 @dataclass(frozen=True)
 class Drawing:
-    """A figure of a page: SVG, words, the command that makes it again, a link to its numbers."""
+    """A figure of a page: SVG, words, the command that makes it again, a link to its numbers, its panels."""
 
     id: str
     title: str
@@ -32,17 +36,31 @@ class Drawing:
     caption: str = ""
     command: str = ""
     csv: str = ""
+    panels: str = ""
+
+    @property
+    def least_px(self) -> float:
+        """The width from which on its smallest text, of ten points, is eleven pixels high."""
+        view = re.search(r'viewBox="0 0 ([\d.]+) ', self.svg)
+        return 0.0 if view is None else round(1.1 * float(view[1]))
 
 
 def drawing(
-    id: str, title: str, svg: str, caption: str = "", command: str = "", numbers: bytes = b""
+    id: str,
+    title: str,
+    svg: str,
+    caption: str = "",
+    command: str = "",
+    numbers: bytes = b"",
+    panels: str = "",
 ) -> Drawing:
     """Return a figure whose SVG, made by `perhop.plot`, goes into the page as it is.
 
-    The `numbers` that it is drawn from are CSV; more than 100 kB is left to the command.
+    The `numbers` that it is drawn from are CSV; more than 100 kB is left to the command. Where there are
+    `panels` (`perhop.plot.panels.data`) and a browser runs scripts, these stand in its place.
     """
     csv = f"data:text/csv;base64,{b64encode(numbers).decode()}" if 0 < len(numbers) <= _MOST_NUMBERS else ""
-    return Drawing(id, title, Markup(svg), caption, command, csv)
+    return Drawing(id, title, Markup(svg), caption, command, csv, panels)
 
 
 def render(
@@ -59,8 +77,12 @@ def render(
     """
     folder = files("perhop.report").joinpath("templates")
     script = "\n".join(folder.joinpath(name).read_text() for name in ("page.js", *scripts))
+    if PANELS[0] in scripts:
+        # its own first line is an address, which a page of one file has none of
+        licence = folder.joinpath("uplot/LICENSE").read_text()
+        script = f"/*! uPlot 1.6.32\n\n{licence}*/\n" + script.replace(_UPLOT_NAME, "")
     digest = b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    shared = {"script": Markup(script), "script_hash": f"sha256-{digest}"}
+    shared = {"script": Markup(script), "script_hash": f"sha256-{digest}", "plots": PANELS[0] in scripts}
     return environment(package).get_template(template).render(**shared, **context)
 
 

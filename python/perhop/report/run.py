@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import defaultdict
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -60,6 +61,9 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
     silent = []
     drawable = list(figures.of_run(run, meaning, view))
     first = answer.of_figures(run, meaning, drawable, view.options())
+    alive = live.part(run)
+    if alive is not None and "figure" in alive:
+        first = replace(first, figure=alive["figure"])
     for one in drawable:
         if first.figure is not None and one.name == first.figure.id:
             continue
@@ -102,10 +106,10 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
             "silent": silent,
             "averages": figures.hint(run, meaning),
             "tcp": traced,
-            "live": live.part(run, meaning),
+            "live": alive,
             "commands": _commands(run, view),
         },
-        scripts=("player.js",),
+        scripts=("player.js", *page.PANELS),
     )
 
 

@@ -8,12 +8,13 @@ import tomllib
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from perhop.plot import cdf, overlay, series
-from perhop.report import page
+from perhop.plot import cdf, panels, series
+from perhop.report import overview, page
 from perhop.report.figure import Figure
 from perhop.run import summary
 from perhop.say import run, run_promises
@@ -133,7 +134,10 @@ def tables(arms: Sequence[Arm], rows: Sequence[ComparedRow]) -> list[Table]:
     of_applications = applications({one.name: one.run.table for one in arms})
     title = "By class, after the warm-up"
     promised = run_promises.of_runs(promises(arms))
-    return [one for one in (promised, *of_applications, numbers(rows, title), flows(arms)) if one.rows]
+    notes = ((one.name, run.unlike(one.run, one.run.scenario().describe())) for one in arms)
+    text = " ".join(f"In {name} {note}" for name, note in notes if note)
+    by_class = replace(numbers(rows, title), text=text)
+    return [one for one in (promised, *of_applications, by_class, flows(arms)) if one.rows]
 
 
 def _by_run(title: str, rows: Iterable[tuple[str, Iterable[Arms]]], of: str, columns: str) -> Table:
@@ -217,16 +221,16 @@ def _settings(path: str, value: Any) -> Iterator[str]:
 
 def figures(arms: Sequence[Arm]) -> list[Figure]:
     """Return figures of runs side by side: curves over each other, delays as distributions."""
-    curves = [
-        overlay.Curves(
-            one.name,
-            one.run.tables["series"],
-            summary.class_of(meaning, transfers=False),
-            meaning.run.warmup_s,
+
+    @cache
+    def made() -> panels.Panels:
+        return panels.beside(
+            {
+                one.name: overview.whole(one.run.scenario(), one.run.table("links"), one.run.tables["series"])
+                for one in arms
+            }
         )
-        for one in arms
-        for meaning in (one.run.scenario().describe(),)
-    ]
+
     rows = table(arms)
     many = len(rows) > 1
     delays = [
@@ -237,16 +241,18 @@ def figures(arms: Sequence[Arm]) -> list[Figure]:
         if own["class"] == row.of
         if (curve := cdf.curve(f"{name}, {row.of}" if many else name, own)) is not None
     ]
-    many = any(series.samples_a_point(one.series) > 1 for one in curves)
-    averaged = f" Of more than {series.MOST_POINTS} samples of goodput means are drawn." if many else ""
+    long = max((one.run.tables["series"] for one in arms), key=series.samples_a_point)
     found = [
         Figure(
             "over-time",
             "Over time",
-            "Colours tell the runs, lines the classes." + averaged,
-            lambda: overlay.draw(curves),
-            lambda: overlay.table(curves),
+            "Colours tell the runs, dashes the lines of a run. "
+            + overview.CAPTION
+            + series.thinned_in_words(long),
+            lambda: panels.draw(made(), "Over time") if made().panels else None,
+            lambda: panels.table(made()),
             "comparison",
+            lambda: panels.data(made()),
         )
     ]
     if delays:
@@ -275,6 +281,7 @@ def render(arms: Sequence[Arm], command: Sequence[str], target: str) -> str:
             one.caption,
             shlex.join([*command, "--figure", one.name, "-o", f"{one.name}.svg"]),
             one.data().write_csv().encode(),
+            one.panels() if one.panels is not None else "",
         )
         for one in figures(arms)
         if (picture := one.svg()) is not None
@@ -290,4 +297,5 @@ def render(arms: Sequence[Arm], command: Sequence[str], target: str) -> str:
             "differences": differences(arms),
             "command": shlex.join([*command, "-o", target]),
         },
+        scripts=page.PANELS,
     )

@@ -182,8 +182,9 @@ def run(
                 keep(kind, table)
 
     def table(name: str, columns: dict[str, Any]) -> pl.DataFrame:
-        whole = only is None or name in kinds
-        return _frame(columns if whole else _some(columns, only.get(name, ())))
+        if only is not None and name not in kinds:
+            columns = _some(columns, only.get(name, ()))
+        return _frame(columns)
 
     simulation = scenario.core.simulate(kinds)
     if not series:

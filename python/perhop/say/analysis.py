@@ -15,7 +15,7 @@ from perhop.experiment.stopping import described as why_it_ended
 from perhop.say.document import Cell, Heading, Part, Table
 from perhop.stats.contrasts import tukey_half_width
 from perhop.stats.power import detectable, replications_for_half_width
-from perhop.units import Scale, counted, digits
+from perhop.units import Scale, counted, digits, quantity
 
 if TYPE_CHECKING:
     from perhop.experiment.factors import Factor
@@ -167,10 +167,26 @@ def _levels(one: Analysis, unit: Scale) -> list[str]:
         # best and worst are chosen by what came out, so that the interval has to hold for every pair
         half = tukey_half_width(one.strata, factor, one.level)
         difference = unit.value(high["mean"] - low["mean"], half)
+    first, last = one.means.row(0, named=True), one.means.row(-1, named=True)
+    ends = [first[factor], last[factor]]
+    if {high[factor], low[factor]} == set(ends) and (len(rows) == 2 or _is_quantity(ends)):
+        verb = "rises" if last["mean"] > first["mean"] else "falls"
+        return [
+            f"From {factor} = {ends[0]} to {ends[1]} it {verb} from {_own(first, unit)} to "
+            f"{_own(last, unit)}, by {difference}."
+        ]
     return [
         f"Largest at {factor} = {high[factor]} ({_own(high, unit)}), least at {low[factor]} "
         f"({_own(low, unit)}): a difference of {difference}."
     ]
+
+
+def _is_quantity(levels: Sequence[str]) -> bool:
+    """Return whether levels are numbers, with or without a unit, so that one is from one to another."""
+    try:
+        return len({quantity(level)[1] for level in levels}) == 1
+    except ValueError:
+        return False
 
 
 def _largest(one: Analysis, unit: Scale) -> list[str]:
@@ -207,20 +223,24 @@ def _strongest(one: Analysis, sources: Sequence[str], unit: Scale) -> list[str]:
         )
         verb = "raises" if row["effect"] > 0 else "lowers"
         if len(rows) == 2 and ":" not in row["level"]:
-            parts.append(_step(row["term"].split(" = ")[0], rows, unit))
+            parts.append(_step(row["term"].split(" = ")[0], rows, one.effects.mean.value, unit))
             continue
         kind = " beyond what each does alone" if ":" in row["level"] else ""
         parts.append(f"{where} {verb} it by {unit.value(abs(row['effect']), half)}{kind}")
     return parts
 
 
-def _step(factor: str, rows: pl.DataFrame, unit: Scale) -> str:
-    """Describe the step from one of two levels to the other: twice the effect."""
+def _step(factor: str, rows: pl.DataFrame, grand: float, unit: Scale) -> str:
+    """Describe the step from one of two levels to the other, twice the effect on the mean of all."""
     first, second = rows.to_dicts()
     half = second["high"] - second["low"] if second["high"] is not None else math.nan
     verb = "raises" if second["effect"] > 0 else "lowers"
     change = unit.value(2 * abs(second["effect"]), half)
-    return f"{factor} from {first['level']} to {second['level']} {verb} it by {change}"
+    means = [unit.value(grand + row["effect"]) for row in (first, second)]
+    return (
+        f"{factor} from {first['level']} to {second['level']} {verb} it by {change} "
+        f"(from {means[0]} to {means[1]})"
+    )
 
 
 def _extremes(one: Analysis, unit: Scale) -> list[str]:

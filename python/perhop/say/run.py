@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from perhop.run import summary
+from perhop.say.document import Table, filled
 from perhop.units import bit_rate, counted, duration, percent
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ _MOST_NAMED = 5
 
 _FEW_FLOWS = 4
 """Flows of a single class that are named one by one."""
+_UNLIKE = 2.0
+"""How many times one flow's mean delay is another's where a class has no delay to speak of."""
 _STARVED = 0.02
 """Share of its class's median goodput below which a flow is called starved."""
 
@@ -39,7 +42,8 @@ def got(run: StoredRun, meaning: Description) -> str:
     elif len(classes) == 1:
         text = _single(classes.to_dicts()[0], run.table("flows"), meaning)
     else:
-        text = f"Goodput by class: {_classes(classes)}"
+        total = bit_rate(sum(classes["goodput_bit_s"].to_list()))
+        text = f"{len(classes)} classes of flows got {total} of goodput together"
     said = f"{text}{_unfair(classes)}{_nothing(run, meaning)}"
     return ". ".join([said, *applications(run.table)]) + "."
 
@@ -118,25 +122,7 @@ def _single(row: dict[str, Any], flows: pl.DataFrame, meaning: Description) -> s
     own: list[float] = flows.filter(pl.col("name").is_in(endless))["goodput_bit_s"].to_list()
     each = f", {bit_rate(min(own))} to {bit_rate(max(own))} each" if len(own) > 1 else ""
     total = f"{counted(row['flows'], 'flow')} got {bit_rate(row['goodput_bit_s'])} of goodput"
-    return f"{total}{each}{_complete(row)}"
-
-
-def _classes(classes: pl.DataFrame) -> str:
-    rows = classes.sort("goodput_bit_s", descending=True, maintain_order=True).to_dicts()
-    named = rows if len(rows) <= _MOST_NAMED else rows[: _MOST_NAMED - 1]
-    parts = [f"{row['class']} {bit_rate(row['goodput_bit_s'])}{_complete(row)}" for row in named]
-    if rest := rows[len(named) :]:
-        parts.append(f"{len(rest)} others {bit_rate(sum(row['goodput_bit_s'] for row in rest))}")
-    return _listed(parts)
-
-
-def _complete(row: dict[str, Any]) -> str:
-    """Describe a class's complete transfers: how many of those begun, and their median time."""
-    if not row["transfers"]:
-        return ""
-    done, begun = row["transfers_completed"], row["transfers"]
-    half = f", half of these within {duration(row['transfer_p50_s'])}" if done else ""
-    return f" ({done} of {counted(begun, 'transfer')} complete{half})"
+    return f"{total}{each}"
 
 
 def _unfair(classes: pl.DataFrame) -> str:
@@ -144,8 +130,15 @@ def _unfair(classes: pl.DataFrame) -> str:
     rows = classes.filter(pl.col("fairness").is_not_null()).sort("fairness", maintain_order=True)
     if rows.is_empty() or (len(classes) == 1 and classes["flows"][0] <= _FEW_FLOWS):
         return ""
-    where = f" least in {rows['class'][0]}" if len(rows) > 1 else f" in {rows['class'][0]}"
-    return f"; Jain's fairness index is{where if len(classes) > 1 else ''} {rows['fairness'][0]:.2f}"
+    least = f"{rows['fairness'][0]:.2f}"
+    if len(classes) == 1:
+        return f"; Jain's fairness index is {least}"
+    name = rows["class"][0]
+    return (
+        f"; Jain's fairness index is lowest in {name}: {least}"
+        if len(rows) > 1
+        else f"; Jain's fairness index of {name} is {least}"
+    )
 
 
 def _nothing(run: StoredRun, meaning: Description) -> str:
@@ -234,28 +227,33 @@ def _where(places: Sequence[Loss]) -> str:
     return f"{total} {were} lost, {first.lost} of them in {first.place}{share}"
 
 
-def delays(run: StoredRun, meaning: Description) -> str:
-    """Describe one-way delays of data by class, or by flow where one class has few."""
-    classes = run.table("classes").filter(pl.col("delay_p50_s").is_not_null())
-    if classes.is_empty():
-        return ""
-    total = len(meaning.flows) + len(meaning.udp)
-    if len(run.table("classes")) == 1 and 1 < total <= _FEW_FLOWS:
-        both = [run.table(name).select("name", "delay_mean_s") for name in ("flows", "udp")]
-        rows = pl.concat(both).drop_nulls()
-        if len(rows):
-            means = [f"{name} {duration(mean)}" for name, mean in rows.rows()]
-            return f"Mean one-way delay of packets with data: {_listed(means)}."
-    each = classes.sort("delay_p50_s", maintain_order=True).to_dicts()
-    if len(each) == 1:
-        row = each[0]
-        return (
-            f"Half of the packets with data arrived within {duration(row['delay_p50_s'])}, 99 % within "
-            f"{duration(row['delay_p99_s'])}."
-        )
-    named = each if len(each) <= _MOST_NAMED else [each[0], each[-1]]
+def shares(run: StoredRun, meaning: Description) -> Table:
+    """Return goodput and one-way delay of data by class; by flow where one class has a few unlike ones."""
+    classes = run.table("classes")
+    udp = run.table("udp").rename({"throughput_bit_s": "goodput_bit_s"})
+    flows = [row for table in (run.table("flows"), udp) for row in table.to_dicts()]
+    note = unlike(run, meaning)
+    if len(classes) == 1 and len(flows) <= _FEW_FLOWS and note:
+        return filled("", ["flow: name | goodput: goodput_bit_s | mean delay: delay_mean_s"], flows)
+    lost = (pl.col("dropped_packets") / pl.col("offered_packets")).fill_nan(None)
+    done = pl.when(pl.col("transfers") > 0).then(pl.format("{} of {}", "transfers_completed", "transfers"))
+    columns = (
+        "class | flows | goodput: goodput_bit_s | mean delay: delay_mean_s | delay 50 %: delay_p50_s",
+        "delay 99 %: delay_p99_s | lost: {lost:%}",
+        "transfers complete: done | half within: transfer_p50_s" if classes["transfers"].sum() else "",
+    )
+    return filled("", columns, classes.with_columns(lost=lost, done=done).to_dicts(), text=note)
+
+
+def unlike(run: StoredRun, meaning: Description) -> str:
+    """Name the classes whose flows have mean delays too far apart for one of the class; empty if none."""
+    both = [summary.single(run.table("flows"), meaning), run.table("udp")]
+    each = pl.concat(one.select("class", "delay_mean_s").drop_nulls() for one in both)
+    found = each.group_by("class", maintain_order=True).agg(
+        least=pl.min("delay_mean_s"), most=pl.max("delay_mean_s")
+    )
     parts = [
-        f"{row['class']} {duration(row['delay_p50_s'])} and {duration(row['delay_p99_s'])}" for row in named
+        f"{name} has unlike flows: their mean delays are from {duration(least)} to {duration(most)}"
+        for name, least, most in found.filter(pl.col("most") > _UNLIKE * pl.col("least")).iter_rows()
     ]
-    which = "" if named is each else f", the least and the most of {len(each)} classes"
-    return f"Half and 99 % of the packets with data arrived within: {'; '.join(parts)}{which}."
+    return f"{'; '.join(parts)}." if parts else ""

@@ -21,12 +21,20 @@ function quoted(word) {
 }
 
 function compare(form) {
+  // in the order in which they were chosen: the first is what others are compared with
+  let chosen = [];
   const told = () => {
-    const words = [...form.querySelectorAll("input:checked")].map((box) => quoted(box.dataset.word));
+    const now = [...form.querySelectorAll("input:checked")];
+    chosen = [...chosen.filter((box) => now.includes(box)), ...now.filter((box) => !chosen.includes(box))];
+    const words = chosen.map((box) => quoted(box.dataset.word));
     byId("do-compare").disabled = words.length < 2;
     byId("compare-command").textContent = `perhop compare ${words.length ? words.join(" ") : "A B"}`;
   };
   form.addEventListener("change", told);
+  form.addEventListener("formdata", (event) => {
+    event.formData.delete("of");
+    for (const box of chosen) event.formData.append("of", box.value);
+  });
   told();
 }
 
