@@ -65,6 +65,15 @@ impl<H: HostNode> AnyNode<H> {
         }
     }
 
+    /// Whether the link behind `port` asks for more once it has sent what it was given.
+    #[inline]
+    fn asks_again(&self, port: PortId) -> bool {
+        match self {
+            Self::Host(host) => host.waits(port) || host.watches_transmission(port),
+            Self::Router(router) => router.waits(port) || router.watches_transmission(port),
+        }
+    }
+
     /// How many packets are between their flow and a port.
     pub fn held(&self) -> u64 {
         if let Self::Host(host) = self { host.held() } else { 0 }
@@ -345,17 +354,34 @@ impl<H: HostNode> Engine<H> {
 
     /// Serves the ports that a call made ready, and arms the node's timer.
     fn after_call(&mut self, now: Instant, node: usize) {
-        let mut ready = std::mem::take(&mut self.recorder.ready);
-        for port in ready.drain(..) {
-            let link = (self.node_timers[node].first_link + port.0) as usize;
-            self.record_backlog(now, link);
-            self.transmit(now, link);
+        match self.recorder.ready.as_slice() {
+            [] => {}
+            &[port] => {
+                self.recorder.ready.clear();
+                self.serve(now, node, port);
+            }
+            _ => self.serve_several(now, node),
         }
-        self.recorder.ready = ready;
         if self.recorder.kinds().tcp {
             self.record_connections(now, node);
         }
         self.arm(node);
+    }
+
+    #[cold]
+    fn serve_several(&mut self, now: Instant, node: usize) {
+        let mut ready = std::mem::take(&mut self.recorder.ready);
+        for port in ready.drain(..) {
+            self.serve(now, node, port);
+        }
+        self.recorder.ready = ready;
+    }
+
+    #[inline]
+    fn serve(&mut self, now: Instant, node: usize, port: PortId) {
+        let link = (self.node_timers[node].first_link + port.0) as usize;
+        self.record_backlog(now, link);
+        self.transmit(now, link);
     }
 
     fn arm(&mut self, node: usize) {
@@ -385,18 +411,20 @@ impl<H: HostNode> Engine<H> {
             Departure::Empty => {}
             Departure::NotBefore(at) => self.poll_at(at, id),
             Departure::Packet(pkt) => {
-                let again = node.waits(port) || node.watches_transmission(port);
+                let again = node.asks_again(port);
                 if let Some(capture) = &mut self.recorder.capture {
                     capture.sent(now, id, &pkt);
                 }
                 let seq = self.next_seq(Phase::Arrival);
                 let link = &mut self.links[id];
+                let alone = link.in_flight.is_empty();
                 let due = link.transmit(now, pkt, seq);
-                if link.in_flight.len() == 1 {
+                let free = link.busy_until;
+                if alone {
                     self.events.push(due, Event::Arrival(index(id)));
                 }
                 if again {
-                    self.poll_at(self.links[id].busy_until, id);
+                    self.poll_at(free, id);
                 }
                 self.record_backlog(now, id);
             }
