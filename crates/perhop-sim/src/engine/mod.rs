@@ -65,12 +65,23 @@ impl<H: HostNode> AnyNode<H> {
         }
     }
 
-    /// Whether the link behind `port` asks for more once it has sent what it was given.
+    /// The next packet for the idle link behind `port`, and whether the link asks again once it has sent that.
     #[inline]
-    fn asks_again(&self, port: PortId) -> bool {
+    fn next_packet(
+        &mut self,
+        now: Instant,
+        port: PortId,
+        io: &mut Recorder<H::Packet>,
+    ) -> (Departure<H::Packet>, bool) {
         match self {
-            Self::Host(host) => host.waits(port) || host.watches_transmission(port),
-            Self::Router(router) => router.waits(port) || router.watches_transmission(port),
+            Self::Host(host) => {
+                let departure = host.poll_transmit(now, port, H::io(io));
+                (departure, host.waits(port) || host.watches_transmission(port))
+            }
+            Self::Router(router) => {
+                let departure = router.poll_transmit(now, port, io);
+                (departure, router.waits(port) || router.watches_transmission(port))
+            }
         }
     }
 
@@ -406,12 +417,11 @@ impl<H: HostNode> Engine<H> {
             return;
         }
         let (from, port) = (link.from as usize, link.from_port);
-        let node = &mut self.nodes[from];
-        match node.poll_transmit(now, port, &mut self.recorder) {
+        let (departure, again) = self.nodes[from].next_packet(now, port, &mut self.recorder);
+        match departure {
             Departure::Empty => {}
             Departure::NotBefore(at) => self.poll_at(at, id),
             Departure::Packet(pkt) => {
-                let again = node.asks_again(port);
                 if let Some(capture) = &mut self.recorder.capture {
                     capture.sent(now, id, &pkt);
                 }
