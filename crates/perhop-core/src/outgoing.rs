@@ -47,6 +47,7 @@ impl<P: OnWire> Outgoing<P> {
     }
 
     /// Queues `pkt` at the length it will have on the link, unless the link loses it.
+    #[inline]
     pub fn enqueue(&mut self, now: Instant, mut pkt: P, sink: &mut dyn Sink<P>) {
         let full = Bytes(pkt.full_len().into());
         pkt.meta_mut().len = full;

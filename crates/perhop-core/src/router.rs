@@ -111,6 +111,7 @@ impl<P: OnWire> Router<P> {
         }
     }
 
+    #[inline]
     fn forward(&mut self, now: Instant, pkt: P, io: &mut dyn Io<P>) {
         let key = route_key(pkt.meta().flow, pkt.meta().dir);
         match self.routes.at(key).or_else(|| self.search(key, &pkt)) {
@@ -133,9 +134,13 @@ impl<P: OnWire> Node<P> for Router<P> {
     type Io = dyn Io<P>;
 
     fn on_packet(&mut self, now: Instant, from: PortId, pkt: P, io: &mut Self::Io) {
-        // what a shaper releases now makes room for what arrives now
-        self.release(now, io);
-        self.condition(now, from, 0, pkt, io);
+        if self.conditioners.is_empty() {
+            self.forward(now, pkt, io);
+        } else {
+            // what a shaper releases now makes room for what arrives now
+            self.release(now, io);
+            self.condition(now, from, 0, pkt, io);
+        }
     }
 
     fn poll_transmit(&mut self, now: Instant, to: PortId, io: &mut Self::Io) -> Departure<P> {
@@ -154,7 +159,11 @@ impl<P: OnWire> Node<P> for Router<P> {
         !self.outgoing[to.0 as usize].port.is_empty()
     }
 
+    #[inline]
     fn next_timeout(&self) -> Option<Instant> {
+        if self.timed_conditioners.is_empty() && self.timed_ports.is_empty() {
+            return None;
+        }
         let conditioners =
             self.timed_conditioners.iter().filter_map(|&at| self.conditioners[at].conditioner.next_timeout());
         let queues = self.timed_ports.iter().filter_map(|&port| self.outgoing[port].port.next_timeout());

@@ -209,11 +209,37 @@ impl<P: Packet> Class<P> {
         }
     }
 
+    /// Whether nothing waits.
+    #[inline]
+    pub(super) fn is_empty(&self) -> bool {
+        match &self.queue {
+            AnyQueue::Fifo(queue) => queue.is_empty(),
+            AnyQueue::Other(queue) => queue.backlog().packets == 0,
+        }
+    }
+
     /// Returns whether the queue accepted `pkt`.
-    pub(super) fn enqueue(&mut self, now: Instant, mut pkt: P, sink: &mut dyn Sink<P>) -> bool {
-        pkt.meta_mut().enqueued_at = now;
-        self.passed.offered.add(pkt.meta().len);
+    #[inline]
+    pub(super) fn enqueue(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>) -> bool {
+        let len = pkt.meta().len;
+        self.passed.offered.add(len);
         self.passed.data_packets += u64::from(pkt.meta().kind == Kind::Data);
+        if let AnyQueue::Fifo(queue) = &mut self.queue
+            && queue.takes_at_once(len)
+        {
+            let passed = &mut self.passed;
+            passed.max_packets = passed.max_packets.max(1);
+            passed.max_data_packets = passed.max_data_packets.max(passed.data_packets);
+            queue.push(now, pkt, sink);
+            return true;
+        }
+        self.enqueue_watched(now, pkt, sink)
+    }
+
+    /// What came is counted; the queue may drop or mark it, or what waits.
+    #[inline(never)]
+    fn enqueue_watched(&mut self, now: Instant, mut pkt: P, sink: &mut dyn Sink<P>) -> bool {
+        pkt.meta_mut().enqueued_at = now;
         let (passed, waiting) = (&mut self.passed, &mut self.waiting);
         let mut watch = CountingSink { passed, waiting, sink, accepted: false };
         self.queue.enqueue(now, pkt, &mut watch);
@@ -225,15 +251,12 @@ impl<P: Packet> Class<P> {
     }
 
     /// `None` only where nothing waits, or where the queue does nothing with what does, or holds it back.
+    #[inline]
     pub(super) fn dequeue(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> Option<P> {
-        let pkt = loop {
-            let waited = self.backlog().packets;
-            let (passed, waiting) = (&mut self.passed, &mut self.waiting);
-            let pkt = self.queue.dequeue(now, &mut CountingSink { passed, waiting, sink, accepted: false });
-            // a queue may end its turn with a drop
-            if pkt.is_some() || !(1..waited).contains(&self.backlog().packets) {
-                break pkt?;
-            }
+        let pkt = match &mut self.queue {
+            // drops nothing at departure
+            AnyQueue::Fifo(queue) => queue.pop()?,
+            AnyQueue::Other(_) => self.dequeue_watched(now, sink)?,
         };
         self.passed.sent.add(pkt.meta().len);
         self.passed.left(pkt.meta());
@@ -243,6 +266,19 @@ impl<P: Packet> Class<P> {
         }
         sink.sent(now, self.site, pkt.meta());
         Some(pkt)
+    }
+
+    /// The queue may drop or mark what waits.
+    fn dequeue_watched(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> Option<P> {
+        loop {
+            let waited = self.backlog().packets;
+            let (passed, waiting) = (&mut self.passed, &mut self.waiting);
+            let pkt = self.queue.dequeue(now, &mut CountingSink { passed, waiting, sink, accepted: false });
+            // a queue may end its turn with a drop
+            if pkt.is_some() || !(1..waited).contains(&self.backlog().packets) {
+                return pkt;
+            }
+        }
     }
 
     /// Returns whether the queue ran empty.

@@ -77,6 +77,7 @@ impl<P: Packet> Port<P> {
     }
 
     /// Puts `pkt` into its class's queue, or drops it.
+    #[inline]
     pub fn enqueue(&mut self, now: Instant, pkt: P, sink: &mut dyn Sink<P>) {
         match &mut self.0 {
             Inside::Single([class]) => {
@@ -87,6 +88,7 @@ impl<P: Packet> Port<P> {
     }
 
     /// The packet to transmit now.
+    #[inline]
     pub fn dequeue(&mut self, now: Instant, sink: &mut dyn Sink<P>) -> Departure<P> {
         match &mut self.0 {
             Inside::Single([class]) => match class.dequeue(now, sink) {
@@ -123,8 +125,12 @@ impl<P: Packet> Port<P> {
 
     /// Whether nothing waits.
     #[must_use]
+    #[inline]
     pub fn is_empty(&self) -> bool {
-        self.classes().iter().all(|c| c.backlog().packets == 0)
+        match &self.0 {
+            Inside::Single([class]) => class.is_empty(),
+            Inside::Several(several) => several.classes.iter().all(Class::is_empty),
+        }
     }
 }
 

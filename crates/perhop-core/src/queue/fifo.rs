@@ -65,7 +65,7 @@ impl<P: Packet> Fifo<P> {
     /// Accepts `pkt`, for which there is room.
     // inlined with its `push_back`, it saves five instructions a hop of dumbbell-100
     #[inline(always)]
-    pub(super) fn push(&mut self, now: Instant, mut pkt: P, sink: &mut dyn Sink<P>) {
+    pub(crate) fn push(&mut self, now: Instant, mut pkt: P, sink: &mut dyn Sink<P>) {
         pkt.meta_mut().enqueued_at = now;
         sink.enqueued(now, self.site, pkt.meta());
         self.bytes += pkt.meta().len;
@@ -74,10 +74,22 @@ impl<P: Packet> Fifo<P> {
 
     /// Takes out the first packet.
     #[inline]
-    pub(super) fn pop(&mut self) -> Option<P> {
+    pub(crate) fn pop(&mut self) -> Option<P> {
         let pkt = self.packets.pop_front()?;
         self.bytes -= pkt.meta().len;
         Some(pkt)
+    }
+
+    /// Whether nothing waits.
+    #[inline]
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.packets.is_empty()
+    }
+
+    /// Whether nothing waits and a packet of length `len` would be accepted: there is nothing to drop for it.
+    #[inline]
+    pub(crate) fn takes_at_once(&self, len: Bytes) -> bool {
+        self.packets.is_empty() && self.ever_has_room_for(len)
     }
 
     /// Whether a packet of length `len` would be accepted.
@@ -87,6 +99,7 @@ impl<P: Packet> Fifo<P> {
     }
 
     /// Whether a packet of length `len` would be accepted where nothing else waits.
+    #[inline]
     pub(super) fn ever_has_room_for(&self, len: Bytes) -> bool {
         Backlog::default().has_room(self.limit, len)
     }

@@ -6,6 +6,7 @@
 //! once, which costs one event per hop; a packet that must wait costs two.
 
 mod ahead;
+pub mod calendar;
 pub mod capture;
 pub mod carried;
 pub mod delays;
@@ -21,6 +22,8 @@ use perhop_core::port::Class;
 use perhop_core::sink::SiteId;
 use perhop_core::time::Instant;
 
+use crate::engine::ahead::Ahead;
+use crate::engine::calendar::Calendar;
 use crate::engine::carried::Carried;
 use crate::engine::delays::Delays;
 use crate::engine::event::{Due, EventList};
@@ -40,12 +43,28 @@ enum Phase {
     Timer = 2,
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Event {
-    /// The first packet in flight on a link reaches the other end.
-    Arrival(u32),
-    /// A link may transmit again.
-    Departure(u32),
+/// What is due at a link, in one word.
+#[derive(Clone, Copy, Default, Debug)]
+struct Event(u32);
+
+impl Event {
+    /// The first packet in flight on link number `link` reaches the other end.
+    const fn arrival(link: usize) -> Self {
+        Self(index(link) << 1)
+    }
+
+    /// The link may transmit again.
+    const fn departure(link: usize) -> Self {
+        Self(index(link) << 1 | 1)
+    }
+
+    const fn link(self) -> usize {
+        (self.0 >> 1) as usize
+    }
+
+    const fn is_arrival(self) -> bool {
+        self.0 & 1 == 0
+    }
 }
 
 /// A host or a router.
@@ -62,6 +81,26 @@ impl<H: HostNode> AnyNode<H> {
         match self {
             Self::Host(host) => &host.ports()[port.0 as usize],
             Self::Router(router) => &router.outgoing[port.0 as usize],
+        }
+    }
+
+    /// The next packet for the idle link behind `port`, and whether the link asks again once it has sent that.
+    #[inline]
+    fn next_packet(
+        &mut self,
+        now: Instant,
+        port: PortId,
+        io: &mut Recorder<H::Packet>,
+    ) -> (Departure<H::Packet>, bool) {
+        match self {
+            Self::Host(host) => {
+                let departure = host.poll_transmit(now, port, H::io(io));
+                (departure, host.waits(port) || host.watches_transmission(port))
+            }
+            Self::Router(router) => {
+                let departure = router.poll_transmit(now, port, io);
+                (departure, router.waits(port) || router.watches_transmission(port))
+            }
         }
     }
 
@@ -149,7 +188,7 @@ pub struct Engine<H: HostNode> {
     senders: Vec<u32>,
     /// Site of each link's port.
     port_sites: Vec<SiteId>,
-    events: EventList<Event>,
+    events: Calendar<Event>,
     timers: EventList<u32>,
     seq: u64,
     /// The receiver of nodes' calls, and of observations.
@@ -162,8 +201,8 @@ pub struct Engine<H: HostNode> {
     pub hops: u64,
     /// Running digest of all arrivals.
     pub digest: u64,
-    /// Which nodes are routers, where looking ahead pays.
-    ahead: Option<Vec<bool>>,
+    /// Where looking ahead pays.
+    ahead: Option<Ahead>,
 }
 
 impl<H: HostNode> Engine<H> {
@@ -179,7 +218,7 @@ impl<H: HostNode> Engine<H> {
     ) -> Self {
         let node_timer = |first_link| NodeTimer { armed: Instant::MAX, first_link };
         let node_timers = first_link.into_iter().map(node_timer).collect();
-        let ahead = ahead::routers(&nodes, &links);
+        let ahead = ahead::ahead(&nodes, &links);
         let mut engine = Self {
             ahead,
             nodes,
@@ -188,7 +227,7 @@ impl<H: HostNode> Engine<H> {
             node_timers,
             senders,
             port_sites,
-            events: EventList::new(),
+            events: Calendar::new(),
             timers: EventList::new(),
             seq: 0,
             recorder,
@@ -278,12 +317,11 @@ impl<H: HostNode> Engine<H> {
                     return true;
                 }
                 self.processed += 1;
-                match event {
-                    Event::Arrival(link) => self.arrive(due.at(), link as usize),
-                    Event::Departure(link) => {
-                        self.events.pop();
-                        self.depart(due.at(), link as usize);
-                    }
+                if event.is_arrival() {
+                    self.arrive(due.at(), event.link());
+                } else {
+                    self.events.replace_first(None, event);
+                    self.depart(due.at(), event.link());
                 }
             }
         }
@@ -291,16 +329,13 @@ impl<H: HostNode> Engine<H> {
     }
 
     fn arrive(&mut self, now: Instant, id: usize) {
-        if let Some(routers) = &self.ahead {
-            self.look_ahead(routers);
+        if self.ahead.is_some() {
+            self.look_ahead();
         }
         let link = &mut self.links[id];
         let Some(pkt) = link.deliver() else { return };
         let (to, to_port) = (link.to as usize, link.to_port);
-        match link.in_flight.front() {
-            Some((due, _)) => self.events.replace_first(*due, Event::Arrival(index(id))),
-            None => self.events.pop(),
-        }
+        self.events.replace_first(link.in_flight.front().map(|(due, _)| *due), Event::arrival(id));
         self.hops += 1;
         let meta = pkt.meta();
         self.digest = self.digest_of(now, id, meta);
@@ -345,17 +380,34 @@ impl<H: HostNode> Engine<H> {
 
     /// Serves the ports that a call made ready, and arms the node's timer.
     fn after_call(&mut self, now: Instant, node: usize) {
-        let mut ready = std::mem::take(&mut self.recorder.ready);
-        for port in ready.drain(..) {
-            let link = (self.node_timers[node].first_link + port.0) as usize;
-            self.record_backlog(now, link);
-            self.transmit(now, link);
+        match self.recorder.ready.as_slice() {
+            [] => {}
+            &[port] => {
+                self.recorder.ready.clear();
+                self.serve(now, node, port);
+            }
+            _ => self.serve_several(now, node),
         }
-        self.recorder.ready = ready;
         if self.recorder.kinds().tcp {
             self.record_connections(now, node);
         }
         self.arm(node);
+    }
+
+    #[cold]
+    fn serve_several(&mut self, now: Instant, node: usize) {
+        let mut ready = std::mem::take(&mut self.recorder.ready);
+        for port in ready.drain(..) {
+            self.serve(now, node, port);
+        }
+        self.recorder.ready = ready;
+    }
+
+    #[inline]
+    fn serve(&mut self, now: Instant, node: usize, port: PortId) {
+        let link = (self.node_timers[node].first_link + port.0) as usize;
+        self.record_backlog(now, link);
+        self.transmit(now, link);
     }
 
     fn arm(&mut self, node: usize) {
@@ -380,23 +432,24 @@ impl<H: HostNode> Engine<H> {
             return;
         }
         let (from, port) = (link.from as usize, link.from_port);
-        let node = &mut self.nodes[from];
-        match node.poll_transmit(now, port, &mut self.recorder) {
+        let (departure, again) = self.nodes[from].next_packet(now, port, &mut self.recorder);
+        match departure {
             Departure::Empty => {}
             Departure::NotBefore(at) => self.poll_at(at, id),
             Departure::Packet(pkt) => {
-                let again = node.waits(port) || node.watches_transmission(port);
                 if let Some(capture) = &mut self.recorder.capture {
                     capture.sent(now, id, &pkt);
                 }
                 let seq = self.next_seq(Phase::Arrival);
                 let link = &mut self.links[id];
+                let alone = link.in_flight.is_empty();
                 let due = link.transmit(now, pkt, seq);
-                if link.in_flight.len() == 1 {
-                    self.events.push(due, Event::Arrival(index(id)));
+                let free = link.busy_until;
+                if alone {
+                    self.events.push(due, Event::arrival(id));
                 }
                 if again {
-                    self.poll_at(self.links[id].busy_until, id);
+                    self.poll_at(free, id);
                 }
                 self.record_backlog(now, id);
             }
@@ -410,7 +463,7 @@ impl<H: HostNode> Engine<H> {
         }
         self.links[id].poll_due = at;
         let seq = self.next_seq(Phase::Departure);
-        self.events.push(Due::new(at, seq), Event::Departure(index(id)));
+        self.events.push(Due::new(at, seq), Event::departure(id));
     }
 
     /// The digest with one more arrival: when, on which link, of which packet.
