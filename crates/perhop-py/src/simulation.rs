@@ -184,7 +184,7 @@ fn to_python<'py>(
     let series = tables::columns(py, &run, &SERIES)?;
     drop(run);
     drop(results);
-    framed.set_item(SERIES.name, frame.call1((series,))?)?;
+    framed.set_item(SERIES.name, frame.call1((SERIES.name, series))?)?;
     dict.set_item("tables", framed)?;
     Ok(dict)
 }
