@@ -352,7 +352,7 @@ mod tests {
     /// Pushes, pops and replaces as `ops` say, beside an ordered set. Times are `now`, the first of all before, and what is given.
     fn equals_a_set(ops: impl Iterator<Item = (u8, u64)>) -> Calendar<u64> {
         let mut list = Calendar::new();
-        let mut model = BTreeSet::new();
+        let mut model: BTreeSet<Due> = BTreeSet::new();
         let mut now = 0;
         for (seq, (op, ahead)) in (0u64..).zip(ops) {
             let due = Due::new(Instant::from_nanos(now + ahead), seq);
