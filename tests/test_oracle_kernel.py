@@ -18,9 +18,8 @@ from perhop.experiment.design_runs import each
 from scripts import script
 
 FOLDER = Path(__file__).parents[1] / "oracles" / "kernel"
-VERSION, VERSION_OF_EFFECTS = 12, 11
-"""The results_version of the recorded simulator, and of its effects."""
-
+VERSION = 12
+"""The results_version of the recorded simulator."""
 
 compare = script(FOLDER / "compare.py", "compare")  # effects.py knows it by that name
 effects = script(FOLDER / "effects.py")
@@ -69,10 +68,7 @@ def test_the_simulator_gives_what_is_recorded() -> None:
     assert compared == 36
 
 
-@pytest.mark.skipif(
-    _core.RESULTS_VERSION != VERSION_OF_EFFECTS,
-    reason=f"recorded under results_version {VERSION_OF_EFFECTS}",
-)
+@pytest.mark.skipif(_core.RESULTS_VERSION != VERSION, reason=f"recorded under results_version {VERSION}")
 @pytest.mark.parametrize("name", ["clauses", "jitter-sizes", "processing-jitter"])
 def test_the_simulator_gives_the_effects_that_are_recorded(name: str) -> None:
     """One treatment in seven, its first run."""
