@@ -155,9 +155,9 @@ def test_a_mistake_in_answers_has_its_place_and_a_hint(
     ("right", "wrong", "said"),
     [
         ("title", "titel", ["did you mean `title`?"]),
-        ('key = "path"', 'key = "time"', ["question[2].key: `time` is no name of its own"]),
-        ('key = "path"', 'key = "seed"', ["`seed` is no name of its own"]),
-        ('key = "path"', 'key = "the path"', ["`the path` is no name of its own"]),
+        ('key = "path"', 'key = "time"', ["question[2].key: `time` is taken"]),
+        ('key = "path"', 'key = "seed"', ["`seed` is taken"]),
+        ('key = "path"', 'key = "the path"', ["`the path` is no name"]),
         (
             "delay=100ms",
             "dealy=100ms",
@@ -172,7 +172,9 @@ def test_a_mistake_in_answers_has_its_place_and_a_hint(
         ('"mean(flows.completed_s)"', '"answers.py:f"', ["question[0].response: answers.py: No such file"]),
         ('"20%"', '"20 kB"', ["neither a share nor a number in the unit", 'such as "20%" or "150 ms"']),
         ('"20%"', '"-20%"', ["question[0].tolerance"]),
-        ("runs = 4", "runs = 1", ["1 is below 2"]),
+        ('key = "path"', 'key = "__slots__"', ["`__slots__` is no name"]),
+        ("runs = 4", "runs = 1000000000", ["1000000000 is not from 2 to 1000"]),
+        ("runs = 4", "runs = 1", ["1 is not from 2 to 1000"]),
         ("most = true", "most = 1", ["question[3].most: must be a boolean, not an integer"]),
         ('far = ["link.server-laptop.delay=100ms"]\n', "", ["there is one choice alone"]),
         (LESSON[LESSON.index("\n[[question]]") :], "question = []", ["a lesson asks something"]),

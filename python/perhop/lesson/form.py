@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,8 @@ from perhop.units import fraction, quantity
 FILE = "lesson.toml"
 ANSWERS = "answers.toml"
 
+_KEY = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_MOST_RUNS = 1000
 _BASES = {"s": "s", "bit/s": "bit/s", "byte": "B"}
 """Units that a prediction must name, and how `perhop.units` calls them."""
 _SUCH_AS = {"s": '"150 ms"', "bit/s": '"2.5 Mbit/s"', "byte": '"64 kB"'}
@@ -173,8 +176,9 @@ def load(folder: Path) -> Lesson:
     questions = [_question(folder, one, ("question", k), faults) for k, one in enumerate(file.question)]
     keys = ["student", "seed"]
     for k, one in enumerate(file.question):
-        if not one.key.isidentifier() or one.key in keys:
-            rule = f"`{one.key}` is no name of its own, of letters, digits and `_`"
+        if one.key in keys or not _KEY.fullmatch(one.key):
+            taken = "is taken" if one.key in keys else "is no name: a letter, then letters, digits and `_`"
+            rule = f"`{one.key}` {taken}"
             faults.append(Fault(("question", k, "key"), rule))
         keys.append(one.key)
     if not questions:
@@ -208,8 +212,8 @@ def _question(folder: Path, one: WrittenQuestion, at: At, faults: list[Fault]) -
         if response.by or response.source is not None:
             faults.append(Fault(of, "a question is about one number: an expression without `by`"))
         arms[name] = Arm(scenario, response)
-    if one.runs < (least := 1 + one.half_width):
-        faults.append(Fault((*at, "runs"), f"{one.runs} is below {least}"))
+    if not (least := 1 + one.half_width) <= one.runs <= _MOST_RUNS:
+        faults.append(Fault((*at, "runs"), f"{one.runs} is not from {least} to {_MOST_RUNS}"))
     if len(one.choices) == 1:
         faults.append(Fault((*at, "choices"), "there is one choice alone"))
     if len({arm.response.unit for arm in arms.values()}) > 1:
@@ -274,4 +278,5 @@ def _predicted(question: Question, value: Any, faults: list[Fault]) -> float | s
 def files(what: list[Path]) -> Iterator[Path]:
     """Go through files of answers: those that are named, and of a folder those that end in `answers.toml`."""
     for one in what:
-        yield from sorted(one.rglob(f"*{ANSWERS}")) if one.is_dir() else [one]
+        found = sorted(path for path in one.rglob(f"*{ANSWERS}") if path.is_file())
+        yield from found if one.is_dir() else [one]

@@ -83,7 +83,7 @@ def whole(scenario: Scenario, links: pl.DataFrame, table: pl.DataFrame) -> panel
 
 
 class _Overview:
-    """What is drawn of a run: links, groups of flows, values over time."""
+    """Links, groups of flows and values over time, as drawn of a run."""
 
     def __init__(
         self, scenario: Scenario, meaning: Description, busy: pl.DataFrame, table: pl.DataFrame

@@ -236,7 +236,7 @@ impl<P: Packet> Class<P> {
         self.enqueue_watched(now, pkt, sink)
     }
 
-    /// What came is counted; the queue may drop or mark it, or what waits.
+    /// The rest of `enqueue`, for a queue that may drop or mark `pkt`, or what waits.
     #[inline(never)]
     fn enqueue_watched(&mut self, now: Instant, mut pkt: P, sink: &mut dyn Sink<P>) -> bool {
         pkt.meta_mut().enqueued_at = now;

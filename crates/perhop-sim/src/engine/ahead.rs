@@ -24,7 +24,7 @@ pub(super) struct Ahead {
     cursors: [u64; 4],
 }
 
-/// What looking ahead needs, if the run is a large one.
+/// The state of looking ahead, if the run is a large one.
 pub(super) fn ahead<H: HostNode>(nodes: &[AnyNode<H>], links: &[Link<H::Packet>]) -> Option<Ahead> {
     let large = size_of_val(nodes) + size_of_val(links) > NEAR;
     large.then(|| Ahead {

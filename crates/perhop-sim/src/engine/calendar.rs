@@ -49,7 +49,7 @@ pub struct Calendar<E> {
     entries: Vec<Entry<E>>,
     /// Entries in use.
     len: usize,
-    /// What is due in the current bucket or before, without the first; and what is beyond the ring.
+    /// Events due in the current bucket or before, without the first; and those beyond the ring.
     heap: EventList<E>,
     /// Since the last look at the width: steps; of these, events that shared a bucket, and events beyond the ring.
     steps: u32,
@@ -306,7 +306,7 @@ impl<E: Copy + Default> Calendar<E> {
         let passed = self.current.saturating_sub(self.looked_at);
         let [steps, crowded, beyond] =
             [&mut self.steps, &mut self.crowded, &mut self.beyond].map(std::mem::take);
-        let opened = u64::from(steps - crowded - beyond);
+        let opened = u64::from((steps - crowded - beyond).max(1));
         let buckets = self.heads.len();
         if beyond > LOOK / 16 && buckets < most {
             self.rebuild(self.shift, 2 * buckets);

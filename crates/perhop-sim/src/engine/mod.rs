@@ -43,7 +43,7 @@ enum Phase {
     Timer = 2,
 }
 
-/// What is due at a link, in one word.
+/// An event at a link, in one word.
 #[derive(Clone, Copy, Default, Debug)]
 struct Event(u32);
 
@@ -247,7 +247,7 @@ impl<H: HostNode> Engine<H> {
         self.links.iter().flat_map(|link| self.outgoing(link).port.classes())
     }
 
-    /// What `of` tells of each class of each port, in the order of links.
+    /// The value of `of` for each class of each port, in the order of links.
     pub fn of_classes<T>(&self, of: impl FnMut(&Class<H::Packet>) -> T) -> Vec<T> {
         // with the room that it takes: a list that grows into a large one takes three times as much on its way
         let mut all = Vec::with_capacity(self.classes().count());
@@ -400,6 +400,7 @@ impl<H: HostNode> Engine<H> {
         for port in ready.drain(..) {
             self.serve(now, node, port);
         }
+        debug_assert!(self.recorder.ready.is_empty(), "serving a port makes none ready");
         self.recorder.ready = ready;
     }
 
