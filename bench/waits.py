@@ -187,6 +187,8 @@ def main() -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--runs", type=int, default=RUNS, metavar="N", help="runs of the large store")
     given = parser.parse_args()
+    if given.runs < 100:
+        parser.error(f"--runs {given.runs}: a store of fewer than 100 runs says nothing")
     with tempfile.TemporaryDirectory(prefix="perhop-waits-") as name:
         place = Path(name)
         found = [*commands(place), *campaigns(place, given.runs)]
