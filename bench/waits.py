@@ -15,9 +15,10 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from statistics import fmean
 from typing import NamedTuple
 
-from perhop.scenario.scenario import Scenario
+from perhop import Campaign, Scenario
 
 ROOT = Path(__file__).resolve().parents[1]
 PERHOP = str(Path(sys.executable).with_name("perhop"))
@@ -59,6 +60,7 @@ to = "b"
 count = 2
 start_jitter = "500ms"
 """
+TREATMENTS = 4
 CAMPAIGN = """
 scenario = "tiny.toml"
 replications = {}
@@ -77,7 +79,6 @@ measure = "sum(flows.goodput_bit_s)"
 name = "drops"
 measure = "sum(queues.dropped_packets)"
 """
-TREATMENTS = 4
 
 
 class Wait(NamedTuple):
@@ -156,8 +157,8 @@ def campaigns(place: Path, runs: int) -> Iterator[Wait]:
         made = [spent("campaign", "run", file, "-j", "1", "-o", f"{store}-{file[-8:]}{n}") for n in range(3)]
         took[file] = min(one.cpu_s for one in made)
     each = (took[some] - took[few]) / 400
-    scenarios = [Scenario.from_text(TINY).override(*of) for of in overrides()]
-    engine = sum(map(engine_s, scenarios)) / TREATMENTS
+    design = Campaign.load(few).design
+    engine = fmean(engine_s(Scenario.from_text(TINY).override(*one.overrides)) for one in design.treatments)
     yield Wait("the engine, a tiny run of a campaign", "ms", 1e3 * engine)
     yield Wait("beyond the engine, a tiny run", "ms", 1e3 * (each - engine), 2.0)
     plan = [PERHOP, "campaign", "plan", many, "-j", "2", "--json"]
@@ -172,13 +173,6 @@ def campaigns(place: Path, runs: int) -> Iterator[Wait]:
         yield Wait(f"{words}, a store of {runs:,} runs", "s", took_s, 3.0)
     alone = spent("campaign", "run", many, "-j", "1", "-o", f"{store}-alone")
     yield Wait("efficiency of -j 2, start to page", "", alone.wall_s / whole.wall_s / 2)
-
-
-def overrides() -> Iterator[tuple[str, str]]:
-    """Go through the overrides of the treatments of the campaign."""
-    for rate in ("1Mbit/s", "2Mbit/s"):
-        for limit in ("10p", "20p"):
-            yield f"link.r-b.rate={rate}", f"port.r-b.class.all.queue.limit={limit}"
 
 
 def main() -> None:

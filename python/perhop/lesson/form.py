@@ -278,5 +278,7 @@ def _predicted(question: Question, value: Any, faults: list[Fault]) -> float | s
 def files(what: list[Path]) -> Iterator[Path]:
     """Go through files of answers: those that are named, and of a folder those that end in `answers.toml`."""
     for one in what:
-        found = sorted(path for path in one.rglob(f"*{ANSWERS}") if path.is_file())
-        yield from found if one.is_dir() else [one]
+        if one.is_dir():
+            yield from sorted(path for path in one.rglob(f"*{ANSWERS}") if path.is_file())
+        else:
+            yield one

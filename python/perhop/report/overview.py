@@ -14,6 +14,7 @@ from perhop.models.network import Flow, Network
 from perhop.plot import panels, series
 from perhop.report.figure import Figure
 from perhop.run import summary
+from perhop.say.run import FEW_FLOWS
 from perhop.units import Scale, bit_rate
 
 if TYPE_CHECKING:
@@ -29,8 +30,6 @@ CAPTION = (
 """The words below the panels."""
 _GOODPUT = ("goodput_bit_s", "throughput_bit_s")
 _MOST_LINES = 6
-_FEW_FLOWS = 4
-"""Flows of a single class that have a line each."""
 _FAR = 8.0
 """A link's rate is drawn unless it is more than that many times what the link transmitted."""
 
@@ -127,7 +126,7 @@ class _Overview:
         if len(of) == 1:
             (all_flows,) = of.values()
             few = {path.partition(".")[2]: [path] for path in all_flows}
-            of = few if len(few) <= _FEW_FLOWS else {"all flows": all_flows}
+            of = few if len(few) <= FEW_FLOWS else {"all flows": all_flows}
         names = sorted(of, key=lambda name: -self._rows(_GOODPUT, of[name])["value"].sum())[:_MOST_LINES]
         return [
             _Group(name, frozenset(own), None if len(of) == 1 else place)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _MOST_NAMED = 5
 """Most classes or flows that are named one by one."""
 
-_FEW_FLOWS = 4
+FEW_FLOWS = 4
 """Flows of a single class that are named one by one."""
 _UNLIKE = 2.0
 """How many times one flow's mean delay is another's where a class has no delay to speak of."""
@@ -33,7 +33,7 @@ def got(run: StoredRun, meaning: Description) -> str:
     count = len(run.table("flows")) + len(run.table("udp"))
     if not count:
         return ""
-    if count <= _FEW_FLOWS and len(classes) < 2:
+    if count <= FEW_FLOWS and len(classes) < 2:
         text = _each(run, meaning)
     elif len(classes) == 0:
         both = (("flows", "goodput_bit_s"), ("udp", "throughput_bit_s"))
@@ -128,7 +128,7 @@ def _single(row: dict[str, Any], flows: pl.DataFrame, meaning: Description) -> s
 def _unfair(classes: pl.DataFrame) -> str:
     """Describe the least of Jain's indices; empty for one class of few flows."""
     rows = classes.filter(pl.col("fairness").is_not_null()).sort("fairness", maintain_order=True)
-    if rows.is_empty() or (len(classes) == 1 and classes["flows"][0] <= _FEW_FLOWS):
+    if rows.is_empty() or (len(classes) == 1 and classes["flows"][0] <= FEW_FLOWS):
         return ""
     least = f"{rows['fairness'][0]:.2f}"
     if len(classes) == 1:
@@ -233,7 +233,7 @@ def shares(run: StoredRun, meaning: Description) -> Table:
     udp = run.table("udp").rename({"throughput_bit_s": "goodput_bit_s"})
     flows = [row for table in (run.table("flows"), udp) for row in table.to_dicts()]
     note = unlike(run, meaning)
-    if len(classes) == 1 and len(flows) <= _FEW_FLOWS and note:
+    if len(classes) == 1 and len(flows) <= FEW_FLOWS and note:
         return filled("", ["flow: name | goodput: goodput_bit_s | mean delay: delay_mean_s"], flows)
     lost = (pl.col("dropped_packets") / pl.col("offered_packets")).fill_nan(None)
     done = pl.when(pl.col("transfers") > 0).then(pl.format("{} of {}", "transfers_completed", "transfers"))

@@ -93,44 +93,15 @@ impl<H: HostNode> AnyNode<H> {
         io: &mut Recorder<H::Packet>,
     ) -> (Departure<H::Packet>, bool) {
         match self {
-            Self::Host(host) => {
-                let departure = host.poll_transmit(now, port, H::io(io));
-                (departure, host.waits(port) || host.watches_transmission(port))
-            }
-            Self::Router(router) => {
-                let departure = router.poll_transmit(now, port, io);
-                (departure, router.waits(port) || router.watches_transmission(port))
-            }
+            Self::Host(host) => next_packet(host, now, port, H::io(io)),
+            Self::Router(router) => next_packet(router, now, port, io),
         }
     }
 
-    /// How many packets are between their flow and a port.
-    pub fn held(&self) -> u64 {
-        if let Self::Host(host) = self { host.held() } else { 0 }
-    }
-}
-
-impl<H: HostNode> Node<H::Packet> for AnyNode<H> {
-    type Io = Recorder<H::Packet>;
-
-    fn on_packet(&mut self, now: Instant, from: PortId, pkt: H::Packet, io: &mut Self::Io) {
+    fn on_packet(&mut self, now: Instant, from: PortId, pkt: H::Packet, io: &mut Recorder<H::Packet>) {
         match self {
             Self::Host(host) => host.on_packet(now, from, pkt, H::io(io)),
             Self::Router(router) => router.on_packet(now, from, pkt, io),
-        }
-    }
-
-    fn poll_transmit(&mut self, now: Instant, to: PortId, io: &mut Self::Io) -> Departure<H::Packet> {
-        match self {
-            Self::Host(host) => host.poll_transmit(now, to, H::io(io)),
-            Self::Router(router) => router.poll_transmit(now, to, io),
-        }
-    }
-
-    fn waits(&self, to: PortId) -> bool {
-        match self {
-            Self::Host(host) => host.waits(to),
-            Self::Router(router) => router.waits(to),
         }
     }
 
@@ -141,7 +112,7 @@ impl<H: HostNode> Node<H::Packet> for AnyNode<H> {
         }
     }
 
-    fn on_transmitted(&mut self, now: Instant, to: PortId, meta: &Meta, io: &mut Self::Io) {
+    fn on_transmitted(&mut self, now: Instant, to: PortId, meta: &Meta, io: &mut Recorder<H::Packet>) {
         match self {
             Self::Host(host) => host.on_transmitted(now, to, meta, H::io(io)),
             Self::Router(router) => router.on_transmitted(now, to, meta, io),
@@ -155,12 +126,29 @@ impl<H: HostNode> Node<H::Packet> for AnyNode<H> {
         }
     }
 
-    fn on_timeout(&mut self, now: Instant, io: &mut Self::Io) {
+    fn on_timeout(&mut self, now: Instant, io: &mut Recorder<H::Packet>) {
         match self {
             Self::Host(host) => host.on_timeout(now, H::io(io)),
             Self::Router(router) => router.on_timeout(now, io),
         }
     }
+
+    /// How many packets are between their flow and a port.
+    pub fn held(&self) -> u64 {
+        if let Self::Host(host) = self { host.held() } else { 0 }
+    }
+}
+
+/// [`AnyNode::next_packet`] of a node of one kind.
+#[inline]
+fn next_packet<P: Packet, N: Node<P>>(
+    node: &mut N,
+    now: Instant,
+    port: PortId,
+    io: &mut N::Io,
+) -> (Departure<P>, bool) {
+    let departure = node.poll_transmit(now, port, io);
+    (departure, node.waits(port) || node.watches_transmission(port))
 }
 
 /// The engine's record of a node, read after each of its calls.
@@ -518,7 +506,7 @@ impl<H: HostNode> Engine<H> {
     }
 }
 
-#[expect(clippy::cast_possible_truncation, reason = "a scenario has fewer than 2^32 nodes and links")]
+#[expect(clippy::cast_possible_truncation, reason = "a scenario has fewer than 2^31 nodes and links")]
 const fn index(i: usize) -> u32 {
     i as u32
 }
