@@ -84,11 +84,21 @@ impl Loaded {
         self.toml(false)
     }
 
-    /// [`Self::resolved_toml`] without seed and replication, and without promises, which change no run: equal texts are the
+    /// [`Self::resolved_toml`] without seed and replication, and without what changes no run, as promises: equal texts are the
     /// same treatment.
     #[must_use]
     pub fn treatment_toml(&self) -> String {
         self.toml(true)
+    }
+
+    /// Leaves `burst_push` out of the `file` where it changes nothing: treatments are older than it.
+    fn leave_out_bursts(&self, file: &mut serde_json::Map<String, serde_json::Value>) {
+        let flows = file.get_mut("flow").and_then(serde_json::Value::as_array_mut).into_iter().flatten();
+        for (json, flow) in flows.zip(&self.file.flow) {
+            if let (false, Some(tcp)) = (flow.tcp.pushes_bursts(), json["tcp"].as_object_mut()) {
+                tcp.remove("burst_push");
+            }
+        }
     }
 
     /// The file as TOML, or what of it is its treatment.
@@ -99,6 +109,7 @@ impl Loaded {
             serde_json::to_value(&self.file).map_err(|error| error.to_string()).and_then(|mut json| {
                 if let (true, Some(file)) = (treatment, json.as_object_mut()) {
                     file.remove("sla");
+                    self.leave_out_bursts(file);
                     if let Some(run) = file.get_mut("run").and_then(serde_json::Value::as_object_mut) {
                         run.retain(|key, _| key != "seed" && key != "replication");
                     }

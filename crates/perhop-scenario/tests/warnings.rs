@@ -387,6 +387,22 @@ fn settings_of_acks_that_wait_need_some_that_do() {
 }
 
 #[test]
+fn psh_at_the_end_of_bursts_needs_bursts() {
+    let push = "flow.bulk.tcp.burst_push=true";
+    assert_snapshot!(lines(overridden(&[push])), @"1:26 flow.bulk.tcp.burst_push: no segment has PSH: this sender has no bursts, for it does not pace (write `pacing = true`, or leave this out)");
+    assert_snapshot!(lines(overridden(&[push, "flow.bulk.tcp.pacing=true"])), @"no warning");
+    assert_snapshot!(lines(overridden(&[push, "flow.bulk.tcp.profile=linux", "flow.bulk.tcp.cc=bbr"])), @"no warning");
+    // it is part of the treatment where it changes something
+    let treatment = |settings: &[&str]| valid(overridden(settings)).treatment_toml();
+    let linux = "flow.bulk.tcp.profile=linux";
+    assert!(!treatment(&[linux]).contains("burst_push"));
+    assert_eq!(treatment(&[linux]), treatment(&[linux, "flow.bulk.tcp.burst_push=false"]));
+    let [bbr, off] =
+        [linux, "flow.bulk.tcp.burst_push=false"].map(|set| treatment(&[linux, "flow.bulk.tcp.cc=bbr", set]));
+    assert_ne!(bbr, off);
+}
+
+#[test]
 fn token_levels_that_no_series_has_are_told() {
     let tokens = "run.series=[\"tokens\"]";
     assert_snapshot!(paths(overridden(&[tokens])), @"");

@@ -44,6 +44,8 @@ pub struct Pacer {
     /// The burst that is leaving: when it began, how many segments it may still have, and its time so far.
     began: Instant,
     left: u64,
+    /// How many segments it has had.
+    had: u64,
     credit: Span,
     /// Segments of data that have left.
     segments: u64,
@@ -79,15 +81,23 @@ impl Pacer {
             let halvings = min_rtt.map_or(u64::MAX, |rtt| (rtt.as_nanos() / 1000) >> RTT_SHIFT);
             let added = u32::try_from(halvings).ok().and_then(|by| MOST.checked_shr(by)).unwrap_or(0);
             self.left = if self.short { short_quantum(rate, mss) } else { quantum(rate, mss, added) };
+            self.had = 0;
             self.began = now;
             self.credit = now.saturating_since(self.departs);
             self.departs = self.departs.max(now);
         }
         self.left -= 1;
+        self.had += 1;
         let time = Span::from_nanos(len.saturating_mul(1_000_000_000) / rate);
         let credit = self.credit.min(Span::from_nanos(time.as_nanos() / 2));
         self.credit = Span::from_nanos(self.credit.as_nanos() - credit.as_nanos());
         self.departs += Span::from_nanos(time.as_nanos() - credit.as_nanos());
+    }
+
+    /// Whether the segment that has just left ends a burst of several, `more` of which could leave by the windows.
+    #[must_use]
+    pub const fn ends_burst(&self, more: bool) -> bool {
+        self.had > 1 && (self.left == 0 || !more)
     }
 
     /// When the next burst may leave.

@@ -25,6 +25,8 @@ pub struct Segment {
     pub cwr: bool,
     /// May be marked instead of dropped (RFC 3168 section 6.1.2).
     pub ect: bool,
+    /// Ends a burst whose sender says so (Linux: `__tcp_transmit_skb`).
+    pub push: bool,
 }
 
 impl Segment {

@@ -83,6 +83,8 @@ pub struct TcpParams {
     pub abe: bool,
     /// Whether segments leave at the rate of a window each round trip instead of in bursts; those of BBR, of either version, at its own rate.
     pub pacing: bool,
+    /// Whether the last segment of a paced burst of several has PSH.
+    pub burst_push: bool,
     /// The seed of the random numbers of a congestion control.
     pub seed: u64,
     /// The part of cwnd that an idle time of more than a retransmission time-out leaves.
@@ -364,6 +366,7 @@ impl TcpParams {
         ect1: false,
         abe: false,
         pacing: false,
+        burst_push: false,
         seed: 0,
         idle_restart: IdleRestart::InitialWindow,
         repeat_timeout_cuts: false,

@@ -1,7 +1,13 @@
 //! Laws of pacing.
 
 use perhop_core::time::{Instant, Span};
+use perhop_core::timed::Timed;
+use perhop_core::units::Bytes;
 use perhop_tcp::pacing::{Pacer, quantum};
+use perhop_tcp::segment::Ack;
+use perhop_tcp::sender::Sender;
+use perhop_tcp::settings::TcpParams;
+use perhop_testkit::tcp::RFC;
 use proptest::prelude::*;
 
 const MSS: u64 = 1000;
@@ -76,4 +82,48 @@ fn short_round_trips_lengthen_a_burst_as_in_linux() {
     // a quantum of 2 ms of round trip: 65536 >> (2000 >> 9) = 8192 bytes, and 1 MB/s >> 10 = 976
     assert_eq!(quantum(1_000_000, 1460, 65_536 >> 3), 6);
     assert_eq!([quantum(149_999, 1460, 0), quantum(150_000, 1460, 0), quantum(1 << 40, 1460, 0)], [1, 2, 44]);
+}
+
+/// When each segment leaves of a window of 30 that is paced, and whether it has PSH; round trips take 40 ms.
+fn paced(burst_push: bool) -> Vec<(Instant, bool)> {
+    let params = TcpParams {
+        mss: Bytes(MSS),
+        initial_window: 30,
+        handshake: false,
+        pacing: true,
+        burst_push,
+        size: Some(Bytes(40 * MSS)),
+        ..RFC
+    };
+    let mut sender = Sender::new(&params, Instant::ZERO);
+    let mut now = Instant::ZERO;
+    let first = std::iter::from_fn(|| sender.poll_transmit(now)).count();
+    assert_eq!(first, 30, "what leaves before there is a round trip does not wait");
+    now += Span::from_millis(40);
+    sender.on_ack(now, &Ack { ack: 13 * MSS, window: Bytes(100 * MSS), ..Ack::default() });
+    let mut left = Vec::new();
+    for _ in 0..20 {
+        left.extend(std::iter::from_fn(|| sender.poll_transmit(now)).map(|segment| (now, segment.push)));
+        now = sender.next_timeout().expect("what is out has a timer");
+        sender.on_timeout(now);
+    }
+    left.truncate(10);
+    left
+}
+
+/// Linux: `__tcp_transmit_skb` sets PSH on what is cut into several.
+#[test]
+fn the_last_segment_of_a_burst_of_several_has_psh() {
+    let left = paced(true);
+    let bursts: Vec<Vec<bool>> = left
+        .chunk_by(|a, b| a.0 == b.0)
+        .map(|burst| burst.iter().map(|segment| segment.1).collect())
+        .collect();
+    assert_eq!(left.len(), 10);
+    assert!(bursts.iter().any(|burst| burst.len() > 1), "{bursts:?}");
+    for burst in &bursts {
+        let (last, others) = burst.split_last().expect("a burst has a segment");
+        assert!(others.iter().all(|push| !push) && *last == (burst.len() > 1), "{bursts:?}");
+    }
+    assert!(paced(false).iter().all(|segment| !segment.1), "none has without `burst_push`");
 }

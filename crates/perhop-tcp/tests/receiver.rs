@@ -39,7 +39,7 @@ fn delayed() -> Receiver {
 
 /// Data that left at `sent`.
 fn data(seq: u64, end: u64, sent: Instant) -> Segment {
-    Segment { seq, end, sent, syn: false, fin: false, retransmission: false, cwr: false, ect: true }
+    Segment { seq, end, sent, ect: true, ..Segment::default() }
 }
 
 /// The answer to data that left 10 ms ago.

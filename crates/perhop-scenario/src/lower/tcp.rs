@@ -103,6 +103,7 @@ pub(crate) fn model_tcp(tcp: &mut Tcp) -> model::Tcp {
         ect1: tcp.ecn == Ecn::CodePoint(EcnCodePoint::Ect1),
         abe: tcp.abe,
         pacing: tcp.pacing,
+        burst_push: tcp.pushes_bursts(),
         // each flow draws its own
         seed: 0,
         idle_restart: tcp.idle_restart.into(),

@@ -6,9 +6,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use crate::words::choices::{
-    Counting, CubicForm, Ecn, GrowthBy, Guard, Halving, Idle, InitialSsthresh, LossWindow, MinRtoBounds,
-    PartialAckTimer, PrrForm, RecoveryExit, RecoveryKind, RttArithmetic, SlowStartKind, TimeoutWindow,
-    TimerRestart,
+    Counting, CubicForm, Ecn, Growth, GrowthBy, Guard, Halving, Idle, InitialSsthresh, LossWindow,
+    MinRtoBounds, PartialAckTimer, PrrForm, RecoveryExit, RecoveryKind, RttArithmetic, SlowStartKind,
+    TimeoutWindow, TimerRestart,
 };
 use crate::words::congestion::CongestionControl;
 use crate::words::names::Label;
@@ -189,6 +189,8 @@ settings! {
     /// a millisecond, two segments at least from 1.2 Mbit/s on (Linux: `tcp_update_pacing_rate`, `tcp_tso_autosize`). `bbr` and `bbr3`
     /// pace by a rate of their own, and `prague` at a window a round trip, whatever this says.
     pacing: bool,
+    /// Whether the last segment of a burst of two or more has PSH, so that its ACK does not wait; for senders that pace.
+    burst_push: bool,
     /// What is left of cwnd when nothing was sent for more than a time-out; `true` is `initial-window`, `false` is `off`.
     idle_restart: Idle,
     /// Whether every time-out of one segment lowers ssthresh; otherwise the first alone does (RFC 5681 section 3.1).
@@ -248,4 +250,17 @@ settings! {
     /// After more than this many time-outs in a row the next round-trip sample counts as the first; 0 for never (RFC 6298
     /// section 5, last paragraph).
     forget_rtt_after: u32,
+}
+
+impl Tcp {
+    /// Whether it paces, by its own setting or by its congestion control.
+    pub(crate) fn paces(&self) -> bool {
+        let by_control = |growth| matches!(growth, Growth::Bbr | Growth::Bbr3 | Growth::Prague);
+        self.pacing || matches!(self.cc, CongestionControl::Own(growth) if by_control(growth))
+    }
+
+    /// Whether the last segment of a burst has PSH.
+    pub(crate) fn pushes_bursts(&self) -> bool {
+        self.burst_push && self.paces()
+    }
 }

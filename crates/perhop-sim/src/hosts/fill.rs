@@ -9,7 +9,7 @@ use crate::hosts::packet::{ACK, SimPacket, low};
 
 const FIN: u8 = 0x01;
 const SYN: u8 = 0x02;
-/// The last segment of what an application has written (RFC 9293 section 3.9.1.2).
+/// The last segment of what an application has written (RFC 9293 section 3.9.1.2), or of a burst.
 pub const PSH: u8 = 0x08;
 const ECE: u8 = 0x40;
 const CWR: u8 = 0x80;
@@ -29,7 +29,8 @@ pub fn fill_segment(pkt: &mut SimPacket, connection: &Connection, segment: &Segm
         Bytes(0) => Kind::Other,
         _ => Kind::Data,
     };
-    let flags = flag(segment.syn, SYN) | flag(segment.fin, FIN) | flag(segment.cwr, CWR);
+    let flags =
+        flag(segment.syn, SYN) | flag(segment.fin, FIN) | flag(segment.cwr, CWR) | flag(segment.push, PSH);
     let options = connection.wire.options;
     contents.options = short(options);
     contents.full_len = short(payload + connection.wire.header + options);

@@ -7,7 +7,7 @@ use perhop_core::time::{Instant, Span};
 use super::Sender;
 use crate::cc::CongestionControl;
 use crate::rate::RateSample;
-use crate::recovery::Recovery;
+use crate::recovery::{LossRecovery, Next, Recovery};
 use crate::segment::{Ack, Segment};
 
 /// Hundredths of a window that leave in a round trip in slow start, below half of ssthresh.
@@ -20,10 +20,10 @@ impl Sender {
         self.pacer.as_mut().is_some_and(|pacer| !pacer.permits(now) && !urgent)
     }
 
-    /// A segment leaves; nothing was outstanding before where `idle` is set.
-    pub(super) fn pace(&mut self, segment: &Segment, idle: bool) {
+    /// A segment leaves; nothing was outstanding before where `idle` is set. Returns whether it has PSH, as the last of a burst.
+    pub(super) fn pace(&mut self, segment: &Segment, idle: bool) -> bool {
         if self.pacer.is_none() {
-            return;
+            return false;
         }
         if idle && matches!(&self.recovery, Recovery::Rack(rack) if rack.is_app_limited()) {
             self.cc.on_idle_end(segment.sent);
@@ -39,6 +39,13 @@ impl Sender {
                 rack.check_full(&flight);
             }
         }
+        self.rules.burst_push && self.ends_burst()
+    }
+
+    /// Whether no segment of its burst can follow the one that has left, and others came before it.
+    fn ends_burst(&self) -> bool {
+        let more = || self.recovery.next(&self.flight()) != Next::Nothing;
+        self.pacer.as_ref().is_some_and(|pacer| pacer.ends_burst(more()))
     }
 
     /// Bytes of data per second at which segments leave; `None` before there is a round trip.

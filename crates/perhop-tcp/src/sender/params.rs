@@ -27,6 +27,8 @@ pub(super) struct Rules {
     pub(super) grows_by_unmarked: bool,
     /// Hundredths of a window that leave in a round trip after slow start, where segments are paced by it.
     pub(super) pacing_percent: u64,
+    /// The last segment of a paced burst of several has PSH.
+    pub(super) burst_push: bool,
     pub(super) frto: bool,
     pub(super) handshake: bool,
     pub(super) close: bool,
@@ -60,6 +62,7 @@ impl Rules {
             grows_by_unmarked: params.cc == Growth::Prague,
             //= draft-prague-02-2.5.1-rate
             pacing_percent: if params.cc == Growth::Prague { 100 } else { 120 },
+            burst_push: params.burst_push,
             frto: params.frto,
             handshake: params.handshake,
             close: params.close && params.size.is_some(),

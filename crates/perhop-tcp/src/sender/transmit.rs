@@ -47,6 +47,7 @@ impl Sender {
             retransmission: again,
             cwr: false,
             ect: false,
+            push: false,
         }
     }
 
@@ -211,13 +212,14 @@ impl Sender {
             retransmission,
             cwr,
             ect: self.rules.ecn && plain,
+            push: false,
         };
         self.note_sent(&segment);
         if !retransmission && self.validation.is_some() {
             self.validate(now);
         }
-        self.pace(&segment, idle);
-        segment
+        let push = self.pace(&segment, idle);
+        Segment { push, ..segment }
     }
 
     /// The end of the segment that begins at `seq`; a FIN goes by itself.

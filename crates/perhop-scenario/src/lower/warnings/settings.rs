@@ -17,6 +17,7 @@ pub(super) fn find(file: &ScenarioFile, report: &mut Report) {
     times(file, report);
     jitter(file, report);
     waiting_acks(file, report);
+    bursts(file, report);
     controls(file, report);
     if file.run.series.contains(&MoreSeries::Tokens) {
         levels(file, report);
@@ -73,6 +74,18 @@ fn jitter(file: &ScenarioFile, report: &mut Report) {
     let rule = format!("a packet may wait up to {jitter} in its host, and {cause}");
     let hint = "one packet time of the bottleneck keeps equal flows from falling into step".to_owned();
     report.warn(&steps!["run", "processing_jitter"], rule, Some(hint));
+}
+
+/// PSH at the end of bursts needs bursts.
+fn bursts(file: &ScenarioFile, report: &mut Report) {
+    for (i, flow) in file.flow.iter().enumerate() {
+        let at = steps!["flow", i, "tcp", "burst_push"];
+        if flow.tcp.burst_push && !flow.tcp.paces() && !is_resolved(i, report) && report.tree.is_written(&at)
+        {
+            let rule = "no segment has PSH: this sender has no bursts, for it does not pace".to_owned();
+            report.warn(&at, rule, Some("write `pacing = true`, or leave this out".to_owned()));
+        }
+    }
 }
 
 /// Settings written for ACKs that wait need an ACK policy under which they do.
