@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from perhop.experiment.ledger import StoreError
-from perhop.serve import forms, listing, reports, work
+from perhop.serve import forms, listing, reports, trial, work
 from perhop.serve.asked import FilledInError
 from perhop.serve.connections import warn_once
 from perhop.serve.guard import Guard
@@ -44,8 +44,11 @@ def build(site: Site, port: int) -> Guard:
     async def serve_js(_request: Request) -> Response:
         return Response(script, media_type="text/javascript")
 
-    routes = [Route("/", first), Route("/serve.js", serve_js)]
-    for part in (forms, work, reports):
+    async def alive(_request: Request) -> Response:
+        return Response(status_code=204)
+
+    routes = [Route("/", first), Route("/serve.js", serve_js), Route("/alive", alive)]
+    for part in (forms, trial, work, reports):
         routes += part.routes(site)
     return Guard(Starlette(routes=routes, exception_handlers=_ERRORS, lifespan=lifespan), port)
 

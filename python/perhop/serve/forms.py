@@ -12,7 +12,10 @@ from starlette.routing import Route
 from perhop._core import ScenarioError
 from perhop.run.tables import TRACES
 from perhop.serve.asked import Base, Filled, Offer, base_of, offer, read, run_words
+from perhop.serve.foremost import take_first
+from perhop.serve.pictures import draw, question
 from perhop.serve.site import Site, own_page, problem
+from perhop.serve.trial import is_small
 
 
 def routes(site: Site) -> list[Route]:
@@ -62,13 +65,19 @@ async def _page(site: Site, request: Request, base: Base, filled: Filled) -> Res
         return problem(request, 422, "The scenario has mistakes", str(error), checked)
     name = filled.name or site.free_name(base.stem)
     words = run_words(site, base, found.sets, filled.trace, name)
+    scenario = base.scenario.unread(*found.shown)
+    meaning = scenario.describe()
     return own_page(
         request,
         "form.html.j2",
         {
             "title": f"Run {base.scenario.name}",
             "key": request.path_params["key"],
+            "question": question(base.scenario.source),
+            "picture": draw(meaning),
+            "first": take_first(found.form, meaning),
             "offer": found,
+            "small": is_small(scenario),
             "command": shlex.join(["perhop", *words]),
             "name": name,
             "home": str(site.home),
