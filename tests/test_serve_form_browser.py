@@ -76,11 +76,32 @@ def shown(browser: Chromium, where: str) -> list[str]:
 
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("dark", [False, True])
-def test_a_form_can_be_read_on_any_screen(browser: Chromium, opened: str, width: int, dark: bool) -> None:
+def test_every_page_can_be_read_on_any_screen(browser: Chromium, opened: str, width: int, dark: bool) -> None:
     size(browser, width, dark)
-    for path in ("red/red.toml", "bufferbloat/line.toml"):
-        browser.go(f"{opened}/form/0/{path}")
+    for path in ("", "form/0/red/red.toml", "form/0/bufferbloat/line.toml", "lesson/0/red/lesson.toml", "x"):
+        browser.go(f"{opened}/{path}")
         assert browser.js(MEASURE) == [], path
+    browser.console.clear()  # there is no x
+
+
+def test_a_finished_run_shows_its_first_screen_and_what_is_new(browser: Chromium, opened: str) -> None:
+    size(browser, 1280)
+    for number, limit in ((1, "60p"), (2, "20p")):
+        browser.go(f"{opened}/form/0/red/drop-tail.toml")
+        enter(browser, f"[name='value:{LIMIT}']", limit)
+        browser.js("document.getElementById('run').click()")
+        page = f"location.pathname === '/page/0/drop-tail-{number}' && document.readyState === 'complete'"
+        browser.until(page)
+    panel = "document.querySelector('.panels .panel').getBoundingClientRect()"
+    top, low = browser.js(f"(({{ top, bottom }}) => [top, bottom])({panel})")
+    assert 0 < top < low < 900
+    since = shown(browser, "#since p")
+    assert since[0] == (f"Since the run before, lab/drop-tail-1: {LIMIT}=20p, no longer {LIMIT}=60p. Compare")
+    assert "in drop-tail-1; " in since[1]
+    for width in WIDTHS:
+        size(browser, width)
+        assert browser.js("document.documentElement.scrollWidth") <= width
+    assert browser.console == []
 
 
 def test_topology_and_what_matters_most_come_first(browser: Chromium, opened: str) -> None:

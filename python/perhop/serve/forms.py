@@ -11,7 +11,7 @@ from starlette.routing import Route
 
 from perhop._core import ScenarioError
 from perhop.run.tables import TRACES
-from perhop.serve.asked import Base, Filled, Offer, base_of, offer, read, run_words
+from perhop.serve.asked import GOALS, Base, Filled, Offer, base_of, offer, read, recommend_words, run_words
 from perhop.serve.foremost import take_first
 from perhop.serve.pictures import draw, question
 from perhop.serve.site import Site, own_page, problem
@@ -49,11 +49,19 @@ def routes(site: Site) -> list[Route]:
         job = site.jobs.start(words, f"{site.home_key}/{name}")
         return RedirectResponse(f"/jobs/{job.id}", 303)
 
+    async def recommend(request: Request) -> Response:
+        base, filled = base_here(request), read(await request.body())
+        found = await run_in_threadpool(offer, base, filled, settle=False)
+        name = site.free_name(f"{base.stem}-recommend")
+        words = recommend_words(site, base, found.sets, filled.goal, name)
+        return RedirectResponse(f"/jobs/{site.jobs.start(words, f'{site.home_key}/{name}').id}", 303)
+
     return [
         Route("/form/{key:path}", begin),
         Route("/form/{key:path}", change, methods=["POST"]),
         Route("/check/{key:path}", check, methods=["POST"]),
         Route("/run/{key:path}", run, methods=["POST"]),
+        Route("/recommend/{key:path}", recommend, methods=["POST"]),
     ]
 
 
@@ -81,6 +89,7 @@ async def _page(site: Site, request: Request, base: Base, filled: Filled) -> Res
             "command": shlex.join(["perhop", *words]),
             "name": name,
             "home": str(site.home),
+            "goals": GOALS,
             "traces": [(kind, kind in filled.trace) for kind in TRACES],
         },
     )

@@ -13,7 +13,7 @@ from perhop.scenario.scenario import Description, LinkView, Scenario
 from perhop.serve.places import Place as File
 from perhop.units import bit_rate, duration
 
-_COLUMN_PX, _ROW_PX, _EDGE_PX = 230, 92, 46
+_COLUMN_PX, _ROW_PX, _EDGE_PX = 240, 92, 46
 _ALONG = 0.42
 """How far along a link its words stand, from the end with more neighbours: there they have more room."""
 _DEFAULT = ("all", "fifo", "1000p")
@@ -80,7 +80,8 @@ def draw(meaning: Description) -> Picture:
         if back is not None and (placed[source].x, source) > (placed[target].x, target):
             continue
         (x1, y1), (x2, y2) = at(placed[source]), at(placed[target])
-        along = _ALONG if rows[placed[source].x] >= rows[placed[target].x] else 1 - _ALONG
+        from_many = rows[placed[source].x] - rows[placed[target].x]
+        along = 0.5 if not from_many else _ALONG if from_many > 0 else 1 - _ALONG
         links.append(Link(x1, y1, x2, y2, x1 + along * (x2 - x1), y1 + along * (y2 - y1), _words(link, back)))
     width = 2.8 * _EDGE_PX + max(place.x for place in placed.values()) * _COLUMN_PX
     return Picture(width, 2 * _EDGE_PX + (high - low) * _ROW_PX, tuple(nodes), tuple(links), _flows(meaning))

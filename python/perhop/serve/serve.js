@@ -31,6 +31,11 @@ async function watch() {
     why = "The server does not answer. Nothing here is checked or run, and what was running has ended. Start perhop serve again, and open its link.";
   }
   lost = why !== "";
+  if (lost && byId("job")) {
+    document.querySelector("h1").textContent = "Not known: the server is lost";
+    byId("progress").hidden = true;
+    show("told", "");
+  }
   if (byId("lost").textContent !== why) show("lost", why);
   setTimeout(watch, 500);
 }
@@ -64,7 +69,10 @@ function follow(job) {
     else show(stream, byId(stream).textContent + text);
     if (percent !== null) byId("progress").value = percent;
   });
-  events.addEventListener("ended", () => { events.close(); location.reload(); });
+  events.addEventListener("ended", (event) => {
+    events.close();
+    location.replace(JSON.parse(event.data).page ?? location.href);
+  });
 }
 
 function check(form) {

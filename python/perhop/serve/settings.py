@@ -193,7 +193,8 @@ class _Walk:
             group.groups.append(self.table(name, path, part, value))
         elif is_table and all(not isinstance(one, dict | list) for one in value.values()):
             inside = Group(name, plain.get("description", ""))
-            inside.fields = [self._field(key, f"{path}.{key}", {}, one) for key, one in value.items()]
+            about = {"description": inside.about}
+            inside.fields = [self._field(key, f"{path}.{key}", about, one) for key, one in value.items()]
             group.groups.append(inside)
         elif (
             isinstance(value, list)

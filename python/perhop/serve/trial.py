@@ -23,6 +23,7 @@ _EXPECTED_S = 0.5
 _LONGEST_S = 3.0
 _COLUMNS = {
     "classes": ("class", 3, "goodput: goodput_bit_s | lost: {lost:%} | 95 % within: delay_p95_s"),
+    "flows": ("name", 4, "goodput: goodput_bit_s"),
     "applications": ("name", 2, "half within: load_p50_s"),
     "calls": ("name", 2, "MOS: {mos:.2f}"),
 }
@@ -74,10 +75,12 @@ def _measured(result: Result) -> dict[str, object]:
     """Return what is measured after the warm-up: headings and cells."""
     found: dict[str, object] = {}
     tables = result.tables()
+    if not 2 <= tables["flows"].height <= _COLUMNS["flows"][1]:
+        del tables["flows"]  # one is its class, of many the class says enough
     for name, (key, most, columns) in _COLUMNS.items():
         rows = tables[name].head(most).to_dicts() if name in tables else []
-        for row in rows:
-            offered = row.get("offered_packets")
+        for row in rows if name == "classes" else ():
+            offered = row["offered_packets"]
             row["lost"] = row["dropped_packets"] / offered if offered else None
         table = filled("", [columns], rows)
         for row, cells in zip(rows, table.rows, strict=True):
