@@ -10,7 +10,7 @@ from perhop.plot.layout import group
 from perhop.scenario.scenario import Description
 from perhop.serve.settings import Field, Form, Group
 
-MOST = 10
+_MOST = 10
 _KINDS = (
     r"port\..+\.queue\.kind",
     r"port\..+\.queue\.limit",
@@ -54,23 +54,19 @@ def take_first(shown: Form, meaning: Description) -> list[Field]:
     ]
     by_kind = [sorted((one for one in every if re.fullmatch(kind, one.path)), key=rate_at) for kind in _KINDS]
     rounds = chain.from_iterable(zip_longest(*by_kind))
-    chosen = {one.path for one in [one for one in rounds if one is not None][:MOST]}
+    chosen = {one.path for one in [one for one in rounds if one is not None][:_MOST]}
     first: list[Field] = []
-    for kind in by_kind:
-        for one in kind:
-            if one.path in chosen:
-                beside = [other for other in every if other.new and _table(other) == _table(one)]
-                first += [one, *(other for other in beside if other.path not in chosen)]
+    for one in chain.from_iterable(by_kind):
+        if one.path in chosen:
+            table = one.path.removesuffix("kind") if one.swaps else None
+            beside = [other for other in every if other.new and other.path == f"{table}{other.name}"]
+            first += [one, *(other for other in beside if other.path not in chosen)]
     _leave(shown.groups, {one.path for one in first})
     return first
 
 
 def _element(one: Field) -> str:
     return ".".join(one.path.split(".")[:2])
-
-
-def _table(one: Field) -> str:
-    return one.path.removesuffix(one.name)
 
 
 def _fields(part: Group) -> Iterator[Field]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 import tomllib
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import parse_qs
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
@@ -30,14 +32,14 @@ def routes(site: Site) -> list[Route]:
 
     async def page(request: Request) -> Response:
         place, lesson = lesson_of(request)
-        text = place.path.with_suffix(".md")
+        folder, text = place.path.parent, place.path.with_suffix(".md")
+        found = await run_in_threadpool(site.search)
         context = {
             "title": lesson["title"],
-            "key": place.key,
             "questions": lesson["question"],
-            "text": text.read_text() if text.is_file() else "",
-            "files": [one for one in site.search().of("scenario") if one.path.parent == place.path.parent],
-            "command": f"perhop lesson check ANSWERS --lesson {word(place.path.parent)}",
+            "text": text.read_text() if text.is_file() and not text.is_symlink() else "",
+            "files": [one for one in found.of("scenario") if one.path.parent == folder],
+            "command": f"perhop lesson check ANSWERS --lesson {shlex.quote(word(folder))}",
         }
         return own_page(request, "lesson.html.j2", context)
 

@@ -30,7 +30,7 @@ class Node(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A link between two points, and words at a third."""
+    """A link between two points, and words at a third point."""
 
     x1: float
     y1: float

@@ -54,7 +54,6 @@ def routes(site: Site) -> list[Route]:
 
 def _tried(base: Base, asked: Filled) -> dict[str, object]:
     """Return what a run gives, or why there is none."""
-    scenario = base.scenario.unread(*offer(base, asked, settle=False).sets)
     until = time.monotonic() + _LONGEST_S
 
     def look(_done: float, _whole: float) -> None:
@@ -62,6 +61,7 @@ def _tried(base: Base, asked: Filled) -> dict[str, object]:
             raise _TooLongError
 
     try:
+        scenario = base.scenario.unread(*offer(base, asked, settle=False).sets)
         if is_small(scenario):
             return _measured(run(scenario, progress=look, series=False))
     except _TooLongError:
