@@ -84,14 +84,17 @@ def test_every_page_can_be_read_on_any_screen(browser: Chromium, opened: str, wi
     browser.console.clear()  # there is no x
 
 
-def test_a_finished_run_shows_its_first_screen_and_what_is_new(browser: Chromium, opened: str) -> None:
+def test_a_finished_run_shows_its_first_screen_and_what_is_new(
+    browser: Chromium, opened: str, lab: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(lab)
+    assert run(["run", "lab/red/drop-tail.toml", "-s", f"{LIMIT}=60p", "-o", "lab/drop-tail-1"]) == 0
     size(browser, 1280)
-    for number, limit in ((1, "60p"), (2, "20p")):
-        browser.go(f"{opened}/form/0/red/drop-tail.toml")
-        enter(browser, f"[name='value:{LIMIT}']", limit)
-        browser.js("document.getElementById('run').click()")
-        page = f"location.pathname === '/page/0/drop-tail-{number}' && document.readyState === 'complete'"
-        browser.until(page)
+    browser.go(f"{opened}/form/0/red/drop-tail.toml")
+    enter(browser, f"[name='value:{LIMIT}']", "20p")
+    browser.js("document.getElementById('run').click()")
+    browser.wait((lab / "lab" / "drop-tail-2").is_dir)
+    browser.until("location.pathname === '/page/0/drop-tail-2' && document.readyState === 'complete'")
     panel = "document.querySelector('.panels .panel').getBoundingClientRect()"
     top, low = browser.js(f"(({{ top, bottom }}) => [top, bottom])({panel})")
     assert 0 < top < low < 900
@@ -202,4 +205,21 @@ def test_a_lost_server_is_told_within_a_second(browser: Chromium, lab: Path) -> 
         assert "The server does not answer" in shown(browser, "#lost")[0]
         enter(browser, "[name='value:run.seed']", "7")
         browser.until("document.getElementById('mistakes').textContent.startsWith('Not checked')")
+    browser.console.clear()
+
+
+def test_a_run_whose_server_is_lost_is_not_told_to_go_on(browser: Chromium, lab: Path) -> None:
+    with started(lab, "lab") as (process, link):
+        browser.go(link)
+        browser.go(f"{link.partition('/?')[0]}/form/0/red/red.toml")
+        for setting, value in (("duration", "9000000s"), ("interval", "1000s")):
+            enter(browser, f"[name='value:run.{setting}']", value)
+        browser.js("document.getElementById('run').click()")
+        browser.until("document.querySelector('h1')?.textContent === 'Going'")
+        browser.until("document.getElementById('lost') !== null")
+        process.kill()
+        process.wait()
+        browser.until("document.querySelector('h1').textContent.startsWith('Not known')")
+        assert shown(browser, "progress, #told") == []
+        assert "what was running has ended" in shown(browser, "#lost")[0]
     browser.console.clear()

@@ -53,7 +53,7 @@ def test_the_first_page_has_each_with_its_question_and_its_picture(served: Serve
     ):
         assert asked in text, asked
     # one for the lesson, three scenarios
-    assert text.count('<svg class="topology"') == 4
+    assert text.count('<svg class="topology small"') == 4
     assert "perhop reproduce lab/study --quick -o lab/study-1" in text
 
 

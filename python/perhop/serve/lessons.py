@@ -37,7 +37,7 @@ def routes(site: Site) -> list[Route]:
         context = {
             "title": lesson["title"],
             "questions": lesson["question"],
-            "text": text.read_text() if text.is_file() and not text.is_symlink() else "",
+            "text": text.read_text(errors="replace") if text.is_file() and not text.is_symlink() else "",
             "files": [one for one in found.of("scenario") if one.path.parent == folder],
             "command": f"perhop lesson check ANSWERS --lesson {shlex.quote(word(folder))}",
         }
