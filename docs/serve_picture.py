@@ -1,4 +1,4 @@
-"""Draw the picture of docs/serve.md: the form of the starter with two settings changed, in headless Chromium.
+"""Draw the picture of docs/serve.md: the form of the starter, a slider moved, in headless Chromium.
 
 .venv/bin/python docs/serve_picture.py
 """
@@ -15,11 +15,11 @@ sys.path.insert(0, str(TOP / "tests"))
 
 from chromium import Chromium  # noqa: E402
 
-CHANGED = {"link.slow-fast.delay": "10ms", "port.slow-fast.scheduler.share": "0.3"}
+SHARE = "document.querySelector('[name=\"value:port.slow-fast.scheduler.share\"] + [type=range]')"
 
 
 def main() -> None:
-    """Serve a starter, open its form, change it and take the picture."""
+    """Serve a starter, open its form, move a slider and take the picture."""
     perhop = [sys.executable, "-m", "perhop.cli"]
     with tempfile.TemporaryDirectory() as top:
         subprocess.run([*perhop, "init", "lab"], cwd=top, check=True, stdout=subprocess.DEVNULL)
@@ -31,15 +31,12 @@ def main() -> None:
             try:
                 browser.go(address)
                 browser.go(f"{address.partition('?')[0]}form/0/two-way.toml")
-                for path, text in CHANGED.items():
-                    field = f"document.querySelector('[name=\"value:{path}\"]')"
-                    browser.js(f"{field}.value = '{text}'")
-                    browser.js(f"{field}.dispatchEvent(new Event('input', {{bubbles: true}}))")
-                    browser.js(
-                        f"for (let e = {field}; e; e = e.parentElement) if ('open' in e) e.open = true"
-                    )
-                browser.until("document.getElementById('command').textContent.includes('0.3')")
-                browser.js("document.querySelectorAll('h2')[2].scrollIntoView()")
+                for rows, share in ((2, 30), (3, 80)):
+                    browser.js(f"{SHARE}.value = {share}")
+                    browser.js(f"{SHARE}.dispatchEvent(new Event('input', {{bubbles: true}}))")
+                    browser.until(f"document.querySelectorAll('#tried tbody tr').length === {rows}")
+                browser.until("document.getElementById('command').textContent.includes('0.8')")
+                browser.js("document.querySelector('figure').scrollIntoView()")
                 browser.picture(TOP / "docs" / "img" / "serve.png", 1100, dark=False, whole=False)
             finally:
                 browser.close()

@@ -38,7 +38,7 @@ def test_a_run_from_the_form_is_the_command_that_it_shows(served: Served, tmp_pa
     begun = served.post("/run/0/two-way.toml", **form)
     assert str(begun.url) == f"{served.base}/jobs/1"
     told = served.events("/jobs/1")
-    assert told[-1] == {"code": 0}
+    assert told[-1] == {"code": 0, "page": "/page/0/mine"}
     assert "Flows after the warm-up" in "".join(one.get("text", "") for one in told)
     record = json.loads((tmp_path / "lab" / "mine" / "record.json").read_text())
     assert record["overrides"] == ["run.duration=15s", "flow.up.tcp.window=16KiB"]
@@ -63,15 +63,15 @@ def test_an_error_is_told_as_the_command_line_tells_it(served: Served, process: 
     told = served.events("/jobs/1")
     done = process("run", "lab/two-way.toml", "-s", "run.duration=0s", "-o", "lab/none")
     assert done.code == 3
-    assert told[-1] == {"code": 3}
+    assert told[-1] == {"code": 3, "page": None}
     assert "".join(one["text"] for one in told[:-1] if one["stream"] == "stderr") == done.err
 
 
 def test_a_campaign_is_run_and_its_page_shown(served: Served, tmp_path: Path) -> None:
     file = tmp_path / "lab" / "campaign.toml"
     file.write_text(file.read_text().replace("run.duration=40s", "run.duration=15s"))
-    served.post("/campaign/0/campaign.toml")
-    assert served.events("/jobs/1")[-1] == {"code": 0}
+    served.post("/make/0/campaign.toml")
+    assert served.events("/jobs/1")[-1] == {"code": 0, "page": "/page/0/lab"}
     assert "24 done" in served.client.get("/").text
     assert "What mattered" in served.client.get("/page/0/lab").text
     names = [f"share={share} delay=0ms window=small" for share in ("0.2", "0.5")]
@@ -133,7 +133,7 @@ def test_a_run_can_be_ended_and_no_more_go_than_there_are_cores(served: Served) 
     assert busy.status_code == 409
     assert f"{most} commands are going" in busy.text
     served.post("/jobs/1/end")
-    assert served.events("/jobs/1")[-1] == {"code": 143}
+    assert served.events("/jobs/1")[-1] == {"code": 143, "page": None}
     assert served.post("/run/0/two-way.toml", name="one-more").status_code == 200
 
 

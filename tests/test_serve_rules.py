@@ -91,14 +91,25 @@ def test_the_link_opens_once_and_gives_a_cookie_for_this_server_alone(guard: Gua
     wrong = ask(guard, "GET", "/?token=guessed", cookie=False)
     assert wrong.status_code == 403
     assert "set-cookie" not in wrong.headers
-    token = guard.token
-    first = ask(guard, "GET", f"/?token={token}", cookie=False)
+    link = guard.link().removeprefix(f"http://127.0.0.1:{PORT}")
+    first = ask(guard, "GET", link, cookie=False)
     assert (first.status_code, first.headers["location"]) == (303, "/")
     assert re.fullmatch(
         rf"perhop-{PORT}=[\w-]{{43}}; HttpOnly; SameSite=Strict; Path=/", first.headers["set-cookie"]
     )
-    assert ask(guard, "GET", f"/?token={token}", cookie=False).status_code == 403
+    assert ask(guard, "GET", link, cookie=False).status_code == 403
     assert ask(guard, "GET", "/").status_code == 200
+
+
+def test_a_new_link_is_for_another_browser_and_an_older_one_opens_no_more(guard: Guard) -> None:
+    older = guard.link()
+    assert ask(guard, "POST", "/link", cookie=False).status_code == 403
+    page = ask(guard, "POST", "/link").text
+    new = re.search(r"http://127\.0\.0\.1:8111(/\?token=[\w-]{43})<", page)
+    assert new is not None
+    assert ask(guard, "GET", older.partition(str(PORT))[2], cookie=False).status_code == 403
+    assert ask(guard, "GET", new[1], cookie=False).status_code == 303
+    assert ask(guard, "GET", new[1], cookie=False).status_code == 403
 
 
 @pytest.mark.parametrize(
@@ -128,7 +139,7 @@ def test_other_names_of_this_machine_are_good(guard: Guard, host: str) -> None:
     "origin", [None, "null", "http://evil.example", "http://127.0.0.1:1", f"https://127.0.0.1:{PORT}"]
 )
 def test_a_form_of_others_is_refused(guard: Guard, origin: str | None) -> None:
-    for path in ("/run/0/x", "/check/0/x", "/campaign/0/x", "/jobs/1/end"):
+    for path in ("/run/0/x", "/check/0/x", "/make/0/x", "/jobs/1/end"):
         assert ask(guard, "POST", path, headers={"origin": origin}).status_code == 403
 
 

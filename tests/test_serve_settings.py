@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from perhop import Scenario
+from perhop.serve.foremost import take_first
 from perhop.serve.settings import Field, Group, form, laid_over, schema
 
 STARTERS = Path(__file__).parents[1] / "python" / "perhop" / "starters"
@@ -133,3 +134,35 @@ def test_of_very_many_flows_some_are_left_out_and_it_says_so() -> None:
     shown = form(Scenario(text.encode(), "many").resolve(), {})
     flows = next(group for group in shown.groups if group.title == "flow")
     assert (len(flows.groups), flows.left_out) == (40, 22)
+
+
+def first(scenario: Scenario, **given: str) -> tuple[list[str], list[str]]:
+    """Return the paths of the settings that come first, and of the others."""
+    shown = made(scenario, **given)
+    taken = [one.path for one in take_first(shown, scenario.describe())]
+    return taken, list(fields(shown.groups))
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_ten_settings_come_first_and_none_is_lost(file: Path) -> None:
+    scenario = Scenario.load(file)
+    taken, left = first(scenario)
+    assert len(taken) == 10
+    assert sorted([*taken, *left]) == sorted(fields(made(scenario).groups))
+
+
+def test_the_slowest_link_and_direction_come_first() -> None:
+    taken, _ = first(Scenario.load(STARTERS / "access" / "access.toml"))
+    assert taken[2:4] == ["link.gateway-isp.rate.gateway->isp", "link.gateway-isp.delay"]
+    assert "port.gateway-isp.scheduler.kind" in taken
+    taken, _ = first(two_way())
+    assert "port.slow-fast.scheduler.share" in taken
+    assert "link.slow-fast.rate.fast->slow" not in taken
+
+
+def test_the_settings_of_a_kind_just_chosen_stand_beside_it_once() -> None:
+    queue = "port.slow-fast.class.acks.queue"
+    taken, left = first(two_way(), **{f"{queue}.kind": "red"})
+    assert len({*taken, *left}) == len(taken) + len(left)
+    assert taken[0] == f"{queue}.kind"
+    assert {f"{queue}.{name}" for name in ("min_th", "max_th", "max_p")} <= {*taken}

@@ -41,7 +41,8 @@ def command(
     for place in places or []:
         place.stat()
     try:
-        from perhop.serve.server import HOST, listen, serve
+        from perhop.serve.guard import HOST
+        from perhop.serve.server import listen, serve
     except ModuleNotFoundError as error:
         name = (error.name or "").partition(".")[0]
         if name in ("perhop", ""):
@@ -65,6 +66,6 @@ def command(
         else:
             print(address)
         sys.stdout.flush()
-        note("open it in a browser of this machine; it works once. Ctrl-C ends the server")
+        note("open it in a browser of this machine; it works once. Enter: another; Ctrl-C: the end")
 
     serve(given, own, tell)

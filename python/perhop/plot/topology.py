@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
-from functools import lru_cache
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from perhop.plot import style
+from perhop.plot.layout import Place, group, places
 from perhop.scenario.scenario import Description, LinkView
 from perhop.units import bit_rate
 
@@ -15,87 +14,37 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-@dataclass(frozen=True)
-class _Place:
-    x: float
-    y: float
-
-
 def draw(meaning: Description) -> str:
     """Draw the topology: hosts as boxes, routers as circles, links with rates and delays."""
-    members: dict[str, int] = {}
-    kinds: dict[str, str] = {}
-    for node in meaning.nodes:
-        members[group(node.name)] = members.get(group(node.name), 0) + 1
-        kinds[group(node.name)] = node.kind
+    members = Counter(group(node.name) for node in meaning.nodes)
     edges: dict[tuple[str, str], LinkView] = {}
     delays: dict[tuple[str, str], list[float]] = {}
     for link in meaning.links:
         ends = (group(link.source), group(link.target))
         edges.setdefault(ends, link)
         delays.setdefault(ends, []).append(link.delay_s)
-    places = _places(meaning, list(members), list(edges))
-    rows = 1 + max(place.y for place in places.values()) - min(place.y for place in places.values())
-    columns = 1 + max(place.x for place in places.values())
+    placed = places(meaning)
+    rows = 1 + max(place.y for place in placed.values()) - min(place.y for place in placed.values())
+    columns = 1 + max(place.x for place in placed.values())
     with style.figure(7.6, min(0.3 + 0.9 * rows, 7.0)) as (made, axes):
         axes.axis("off")
         axes.grid(False)
         for (source, target), link in edges.items():
             back = edges.get((target, source))
-            if back is not None and (places[source].x, source) > (places[target].x, target):
+            if back is not None and (placed[source].x, source) > (placed[target].x, target):
                 continue
-            _link(axes, places[source], places[target], link, back, delays[source, target])
-        for name, place in places.items():
-            _node(axes, place, name, kinds[name], members[name])
+            _link(axes, placed[source], placed[target], link, back, delays[source, target])
+        for name, place in placed.items():
+            _node(axes, place, name, members[name])
         axes.set_xlim(-0.45, columns - 0.55)
-        low = min(place.y for place in places.values())
+        low = min(place.y for place in placed.values())
         axes.set_ylim(low - 0.6, low + rows - 0.4)
         described = ", ".join(f"{a} to {b} at {bit_rate(link.rate_bit_s)}" for (a, b), link in edges.items())
         return style.svg(made, "Topology", f"{len(meaning.nodes)} nodes; links {described}")
 
 
-def places(meaning: Description) -> dict[str, tuple[float, float, bool]]:
-    """Return the place of each node, or group of a counted one: x, y, whether a router."""
-    kinds = {group(node.name): node.kind for node in meaning.nodes}
-    edges = dict.fromkeys((group(link.source), group(link.target)) for link in meaning.links)
-    found = _places(meaning, list(kinds), list(edges))
-    return {name: (one.x, one.y, kinds[name] == "router") for name, one in found.items()}
-
-
-@lru_cache(maxsize=1 << 16)
-def group(name: str) -> str:
-    """Return the common name of a counted node's members: ``host`` of ``host[3]``."""
-    return re.sub(r"\[\d+\]$", "", name)
-
-
-def _places(meaning: Description, names: list[str], edges: list[tuple[str, str]]) -> dict[str, _Place]:
-    """Return columns by distance from the senders, rows in order of appearance, centred."""
-    ends = [(flow.source, flow.target) for flow in meaning.flows]
-    ends += [(flow.source, flow.target) for flow in meaning.udp]
-    senders = dict.fromkeys(group(source) for source, _ in ends)
-    receivers = {group(target) for _, target in ends}
-    first = [name for name in senders if name not in receivers] or list(senders)[:1] or names[:1]
-    distance = dict.fromkeys(first, 0)
-    reached = list(distance)
-    for name in reached:
-        for source, target in edges:
-            if source == name and target not in distance:
-                distance[target] = distance[name] + 1
-                reached.append(target)
-    for name in names:
-        distance.setdefault(name, 0)
-    columns: dict[int, list[str]] = {}
-    for name in names:
-        columns.setdefault(distance[name], []).append(name)
-    return {
-        name: _Place(column, (len(inside) - 1) / 2 - row)
-        for column, inside in columns.items()
-        for row, name in enumerate(inside)
-    }
-
-
-def _node(axes: Axes, place: _Place, name: str, kind: str, count: int) -> None:
-    corners = 0.9 if kind == "router" else 0.15
+def _node(axes: Axes, place: Place, name: str, count: int) -> None:
+    corners = 0.9 if place.router else 0.15
     axes.text(
         place.x,
         place.y,
@@ -113,7 +62,7 @@ def _node(axes: Axes, place: _Place, name: str, kind: str, count: int) -> None:
 
 
 def _link(
-    axes: Axes, a: _Place, b: _Place, there: LinkView, back: LinkView | None, delays: list[float]
+    axes: Axes, a: Place, b: Place, there: LinkView, back: LinkView | None, delays: list[float]
 ) -> None:
     axes.plot([a.x, b.x], [a.y, b.y], color=style.FAINT, linewidth=2.5, zorder=1, solid_capstyle="butt")
     right, left = ("→", "←") if b.x >= a.x else ("←", "→")

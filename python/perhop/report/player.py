@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from perhop.plot import topology
+from perhop.plot.layout import group, places
 
 if TYPE_CHECKING:
     from perhop.run.record import StoredRun
@@ -29,12 +29,12 @@ def data(run: StoredRun, meaning: Description) -> str | None:
     packets), ``times`` in s, ``packets``: lists of when each was sent, when it arrived, its link, its colour,
     whether it is a pure ACK, and ``drops``: lists of when and before which link.
     """
-    places = topology.places(meaning)
-    number = {name: place for place, name in enumerate(places)}
+    placed = places(meaning)
+    number = {name: place for place, name in enumerate(placed)}
     ends: dict[tuple[int, int], list[tuple[str, str]]] = {}
     room: dict[tuple[int, int], list[str]] = {}
     for link in meaning.links:
-        pair = (number[topology.group(link.source)], number[topology.group(link.target)])
+        pair = (number[group(link.source)], number[group(link.target)])
         ends.setdefault(pair, []).append((f"link.{link.name}", link.port.path))
         room.setdefault(pair, []).extend(one.limit for one in link.port.classes)
     place_of = {path: place for place, own in enumerate(ends.values()) for _, path in own}
@@ -57,7 +57,7 @@ def data(run: StoredRun, meaning: Description) -> str | None:
     quiet = [0] * len(times)
     found: dict[str, Any] = {
         "nodes": [
-            {"name": name, "x": x, "y": y, "router": router} for name, (x, y, router) in places.items()
+            {"name": name, "x": x, "y": y, "router": router} for name, (x, y, router) in placed.items()
         ],
         "times": [round(time, 6) for time in times],
         "links": [

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.resources import files
@@ -16,7 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from perhop.experiment.ledger import StoreError
-from perhop.serve import forms, listing, reports, work
+from perhop.serve import forms, lessons, listing, pictures, reports, trial, work
 from perhop.serve.asked import FilledInError
 from perhop.serve.connections import warn_once
 from perhop.serve.guard import Guard
@@ -44,10 +45,18 @@ def build(site: Site, port: int) -> Guard:
     async def serve_js(_request: Request) -> Response:
         return Response(script, media_type="text/javascript")
 
-    routes = [Route("/", first), Route("/serve.js", serve_js)]
-    for part in (forms, work, reports):
+    async def link(request: Request) -> Response:
+        return own_page(request, "link.html.j2", {"title": "Link for another browser", "link": guard.link()})
+
+    async def alive(_request: Request) -> Response:
+        return Response(status_code=204)
+
+    routes = [Route("/", first), Route("/serve.js", serve_js), Route("/alive", alive)]
+    routes.append(Route("/link", link, methods=["POST"]))
+    for part in (forms, trial, lessons, work, reports):
         routes += part.routes(site)
-    return Guard(Starlette(routes=routes, exception_handlers=_ERRORS, lifespan=lifespan), port)
+    guard = Guard(Starlette(routes=routes, exception_handlers=_ERRORS, lifespan=lifespan), port)
+    return guard
 
 
 def _listed(site: Site) -> dict[str, object]:
@@ -55,15 +64,17 @@ def _listed(site: Site) -> dict[str, object]:
     found = site.search()
     runs = found.of("run")
     return {
-        "title": "Runs and campaigns",
+        "title": "Laboratory",
         "jobs": sorted(site.jobs.all.values(), key=lambda job: -job.id)[:20],
         "runs": [listing.run(place) for place in runs[:_MOST_LISTED]],
         "more": max(0, len(runs) - _MOST_LISTED),
         "campaigns": [listing.campaign(place) for place in found.of("store")[:_MOST_LISTED]],
-        "scenarios": found.of("scenario")[:_MOST_LISTED],
+        "lessons": [lessons.card(site, place) for place in found.of("lesson")[:_MOST_LISTED]],
+        "scenarios": [pictures.card(place) for place in found.of("scenario")[:_MOST_LISTED]],
+        "reproduced": [(place, listing.when(place)) for place in found.of("reproduced")[:_MOST_LISTED]],
         "files": [
-            (place, " ".join(["perhop", *work.campaign_words(site, place)[0]]))
-            for place in found.of("campaign")[:_MOST_LISTED]
+            (place, listing.asked(place), shlex.join(["perhop", *work.words_of(site, place)[0]]))
+            for place in [*found.of("campaign"), *found.of("study")][:_MOST_LISTED]
         ],
         "whole": found.whole,
         "home": str(site.home),

@@ -17,6 +17,9 @@ from perhop.serve.settings import Form, form, laid_over
 if TYPE_CHECKING:
     from perhop.serve.site import Site
 
+GOALS = ("household", "gaming", "bulk", "promises")
+"""What may count where something is recommended, beside one measure of each class."""
+
 _VALUE = "value:"
 _MOST_FIELDS = 50_000
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,99}")
@@ -29,12 +32,16 @@ class FilledInError(Exception):
 
 @dataclass
 class Filled:
-    """A form as it was filled in: overrides that it began with, values by path, traces, the run's folder."""
+    """A form as it was filled in: overrides that it began with, values by path, traces, the run's folder.
+
+    `goal` is what counts where something is recommended.
+    """
 
     sets: list[str] = field(default_factory=list)
     values: dict[str, str] = field(default_factory=dict)
     trace: list[str] = field(default_factory=list)
     name: str = ""
+    goal: str = ""
 
 
 def read(body: bytes) -> Filled:
@@ -59,6 +66,8 @@ def read(body: bytes) -> Filled:
             found.sets.append(value)
         elif name == "trace" and value in TRACES:
             found.trace.append(value)
+        elif name == "goal" and value in ("", *GOALS):
+            found.goal = value
         elif name == "name" and _NAME.fullmatch(value.strip()):
             found.name = value.strip()
         elif name.startswith(_VALUE):
@@ -150,9 +159,17 @@ def offer(base: Base, filled: Filled, settle: bool = True) -> Offer:
 
 def run_words(site: Site, base: Base, sets: Sequence[str], trace: Sequence[str], name: str) -> list[str]:
     """Return the command that makes the run of a form."""
-    words = ["run", base.word]
-    for one in sets:
-        words += ["-s", one]
+    words = ["run", base.word, *_set(sets)]
     if trace:
         words += ["--trace", ",".join(trace)]
     return [*words, "-o", word(site.home / (name or site.free_name(base.stem)))]
+
+
+def recommend_words(site: Site, base: Base, sets: Sequence[str], goal: str, name: str) -> list[str]:
+    """Return the command that recommends what to put into the scenario of a form."""
+    words = ["recommend", base.word, *_set(sets)]
+    return [*words, *(["--goal", goal] if goal else []), "-o", word(site.home / name)]
+
+
+def _set(sets: Sequence[str]) -> list[str]:
+    return [part for one in sets for part in ("-s", one)]

@@ -11,8 +11,11 @@ from starlette.routing import Route
 
 from perhop._core import ScenarioError
 from perhop.run.tables import TRACES
-from perhop.serve.asked import Base, Filled, Offer, base_of, offer, read, run_words
+from perhop.serve.asked import GOALS, Base, Filled, Offer, base_of, offer, read, recommend_words, run_words
+from perhop.serve.foremost import take_first
+from perhop.serve.pictures import draw, question
 from perhop.serve.site import Site, own_page, problem
+from perhop.serve.trial import is_small
 
 
 def routes(site: Site) -> list[Route]:
@@ -46,11 +49,19 @@ def routes(site: Site) -> list[Route]:
         job = site.jobs.start(words, f"{site.home_key}/{name}")
         return RedirectResponse(f"/jobs/{job.id}", 303)
 
+    async def recommend(request: Request) -> Response:
+        base, filled = base_here(request), read(await request.body())
+        found = await run_in_threadpool(offer, base, filled, settle=False)
+        name = site.free_name(f"{base.stem}-recommend")
+        words = recommend_words(site, base, found.sets, filled.goal, name)
+        return RedirectResponse(f"/jobs/{site.jobs.start(words, f'{site.home_key}/{name}').id}", 303)
+
     return [
         Route("/form/{key:path}", begin),
         Route("/form/{key:path}", change, methods=["POST"]),
         Route("/check/{key:path}", check, methods=["POST"]),
         Route("/run/{key:path}", run, methods=["POST"]),
+        Route("/recommend/{key:path}", recommend, methods=["POST"]),
     ]
 
 
@@ -62,16 +73,23 @@ async def _page(site: Site, request: Request, base: Base, filled: Filled) -> Res
         return problem(request, 422, "The scenario has mistakes", str(error), checked)
     name = filled.name or site.free_name(base.stem)
     words = run_words(site, base, found.sets, filled.trace, name)
+    scenario = base.scenario.unread(*found.shown)
+    meaning = scenario.describe()
     return own_page(
         request,
         "form.html.j2",
         {
             "title": f"Run {base.scenario.name}",
             "key": request.path_params["key"],
+            "question": question(base.scenario.source),
+            "picture": draw(meaning),
+            "first": take_first(found.form, meaning),
             "offer": found,
+            "small": is_small(scenario),
             "command": shlex.join(["perhop", *words]),
             "name": name,
             "home": str(site.home),
+            "goals": GOALS,
             "traces": [(kind, kind in filled.trace) for kind in TRACES],
         },
     )

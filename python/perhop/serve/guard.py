@@ -14,8 +14,15 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from perhop.serve.connections import SILENT_S
 
+HOST = "127.0.0.1"
+"""Where it listens."""
+
 _LOOPBACK = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])(:[0-9]{1,5})?", re.IGNORECASE)
 _LARGEST_BODY = 1_000_000
+_CLOSED = (
+    "This address opens with the link that `perhop serve` printed; it works once. For a new one press Enter "
+    "where it runs, or `Link for another browser` on its first page."
+)
 _TOO_MUCH = "That is too much."
 _SAFE = ("GET", "HEAD")
 
@@ -47,10 +54,16 @@ class Guard:
 
     def __init__(self, app: ASGIApp, port: int) -> None:
         self._app = app
+        self._port = port
         self._cookie = f"perhop-{port}"
         self._secret = secrets.token_urlsafe(32)
-        self.token: str | None = secrets.token_urlsafe(32)
+        self.token: str | None = None
         """What opens the server once; None when it has."""
+
+    def link(self) -> str:
+        """Return a new link, which opens the server once, in any browser; an older one opens it no more."""
+        self.token = secrets.token_urlsafe(32)
+        return f"http://{HOST}:{self._port}/?token={self.token}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or hand it on with a nonce for the page that it gets."""
@@ -68,7 +81,7 @@ class Guard:
                 opened = PlainTextResponse("", 303, {"location": "/", "set-cookie": cookie})
                 await opened(scope, receive, _with_headers(send))
                 return
-            refused = 403, "This address opens with the link that `perhop serve` printed; it works once."
+            refused = 403, _CLOSED
         if refused is not None:
             status, text = refused
             await PlainTextResponse(text, status)(scope, receive, _with_headers(send))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+import tomllib
 from dataclasses import dataclass
 
 import msgspec
 
 from perhop.experiment import kept, ledger
 from perhop.experiment.ledger import StoreError
+from perhop.serve.pictures import question
 from perhop.serve.places import Place
 
 
@@ -36,7 +38,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Campaign:
-    """A store on the list; without `states`, `fault` is the reason."""
+    """A store on the list; without `states`, `fault` is the reason. One that `chooses` drops some runs."""
 
     place: Place
     when: str
@@ -44,6 +46,7 @@ class Campaign:
     states: dict[str, int]
     running: str
     fault: str = ""
+    chooses: bool = False
 
 
 # at import, in one thread: several that are the first to decode a type crash msgspec (0.22)
@@ -74,10 +77,21 @@ def campaign(place: Place) -> Campaign:
     try:
         with ledger.read(place.path) as book:
             meta, states = book.meta(), book.states()
-        name = kept.decode(meta).name
+        made = kept.decode(meta)
     except (StoreError, OSError, ValueError, KeyError) as error:
         return Campaign(place, when(place), "", {}, "", str(error))
-    return Campaign(place, when(place), name, states, ledger.driver(place.path) or "")
+    running = ledger.driver(place.path) or ""
+    return Campaign(place, when(place), made.name, states, running, chooses=made.select is not None)
+
+
+def asked(place: Place) -> str:
+    """Return what a file asks: its `question` or its title, or its first comment."""
+    try:
+        source = place.path.read_bytes()
+        found = tomllib.loads(source.decode())
+    except (OSError, ValueError):
+        return ""
+    return str(found.get("question") or found.get("title") or "") or question(source)
 
 
 def when(place: Place) -> str:

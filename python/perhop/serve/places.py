@@ -1,4 +1,4 @@
-"""Served files: runs, stores and scenario files below the given places, and nothing else."""
+"""Served files: runs, stores, scenario files and the like below the given places, and nothing else."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from perhop.experiment import ledger
+from perhop.experiment.kinds import STUDY
 
-Kind: TypeAlias = Literal["run", "store", "scenario", "campaign"]
+Kind: TypeAlias = Literal["run", "store", "reproduced", "scenario", "campaign", "lesson", "study"]
+"""A folder: a run, the store of a campaign, what reproducing a study left. A file: what makes one of them."""
 
+_NAMED: dict[str, Kind] = {"lesson.toml": "lesson", STUDY: "study"}
 _DEEPEST = 12
 _MOST_ENTRIES = 50_000
 _LARGEST_FILE = 1_000_000
@@ -47,7 +50,8 @@ class Place:
 
     def stamp(self) -> tuple[int, ...]:
         """Return a stamp that changes when the files behind a page do."""
-        names = (ledger.FILE, f"{ledger.FILE}-wal") if self.kind == "store" else ("record.json",)
+        of_store = (ledger.FILE, f"{ledger.FILE}-wal")
+        names = {"store": of_store, "reproduced": ("result.json",)}.get(self.kind, ("record.json",))
         files = [self.path / name for name in names] if self.path.is_dir() else [self.path]
         return tuple(_time(file) for file in files)
 
@@ -145,6 +149,8 @@ def kind_of(path: Path) -> Kind | None:
     if path.is_dir():
         if _is_file(path / ledger.FILE):
             return "store"
+        if all(_is_file(path / name) for name in ("result.json", "report.html")):
+            return "reproduced"
         return "run" if _is_file(path / "record.json") and _is_file(path / "scenario.toml") else None
     if path.suffix != ".toml" or not path.is_file():
         return None
@@ -153,6 +159,8 @@ def kind_of(path: Path) -> Kind | None:
             text = file.read(_LARGEST_FILE)
     except OSError:
         return None
+    if path.name in _NAMED:
+        return _NAMED[path.name]
     if _SCENARIO.search(text):
         return "scenario"
     return "campaign" if _CAMPAIGN.search(text) and b"[[response]]" in text else None

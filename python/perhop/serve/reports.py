@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import html
 import re
 import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -13,12 +15,15 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from perhop.experiment.store import Store
-from perhop.report.page import render
+from perhop.report.page import is_page, render
+from perhop.serve import listing
 from perhop.serve.places import Place, UnknownPlaceError
 from perhop.serve.site import Site, own_page, problem
 
 _POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">')
 _NOTHING = "default-src 'none'"
+_STILL = f"{_NOTHING}; style-src 'unsafe-inline'; img-src data:"
+"""Of a page that is a file, which anybody may have written: it runs no script."""
 
 
 def routes(site: Site) -> list[Route]:
@@ -26,9 +31,15 @@ def routes(site: Site) -> list[Route]:
 
     async def page(request: Request) -> Response:
         place = site.look_up(request.path_params["key"])
+        if place.kind == "reproduced":
+            return _with_bar(await run_in_threadpool(_page_file, place), place, _STILL)
         if place.kind not in ("run", "store"):
             raise UnknownPlaceError(place.key)
-        return await _made(site, request, ["report", place.word, "-o", "-"], [place])
+        words = ["report", place.word, "-o", "-"]
+        if place.kind == "store":
+            return await _made(site, request, words, [place])
+        answer, since = await asyncio.gather(site.pages.page(words, [place]), _since(site, place))
+        return _shown(request, words, place, *answer, since)
 
     async def compare(request: Request) -> Response:
         places = [site.look_up(key) for key in request.query_params.getlist("of")]
@@ -74,16 +85,72 @@ def compare_words(places: Sequence[Place]) -> list[str]:
 
 async def _made(site: Site, request: Request, words: list[str], places: Sequence[Place]) -> Response:
     """Answer with the page that a command prints, or with its error."""
-    code, text = await site.pages.page(words, places)
+    place = places[0] if len(places) == 1 else None
+    return _shown(request, words, place, *await site.pages.page(words, places))
+
+
+def _shown(
+    request: Request,
+    words: Sequence[str],
+    place: Place | None,
+    code: int,
+    text: str,
+    since: Since | None = None,
+) -> Response:
     line = shlex.join(["perhop", *words])
     if code != 0:
         return problem(request, 422, f"No page: the command ended with {code}", text, line)
-    place = places[0] if len(places) == 1 else None
-    bar = render("templates/bar.html.j2", {"place": place}, "perhop.serve")
-    own = policy_of(text)
+    return _with_bar(text, place, policy_of(text), since)
+
+
+def _page_file(place: Place) -> str:
+    file = place.path / "report.html"
+    if not is_page(file):
+        raise ValueError(f"{file}: is no page of perhop")
+    return file.read_text()
+
+
+def _with_bar(text: str, place: Place | None, own: str, since: Since | None = None) -> Response:
+    bar = render("templates/bar.html.j2", {"place": place, "since": since}, "perhop.serve")
     rest = "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
     headers = {"content-security-policy": f"{own}; {rest}"}
     return HTMLResponse(text.replace("<body>\n", f"<body>\n{bar}\n", 1), headers=headers)
+
+
+@dataclass(frozen=True)
+class Since:
+    """The run before another one: overrides that it has not, or had alone; what became of classes."""
+
+    before: Place
+    came: list[str]
+    gone: list[str]
+    sentences: list[str]
+
+
+async def _since(site: Site, place: Place) -> Since | None:
+    """Return what is new since the run before, as `perhop compare` says it."""
+    found = await run_in_threadpool(_before, site, place)
+    if found is None:
+        return None
+    before, was, own = found
+    code, text = await site.pages.page(["compare", before.word, place.word], [before, place])
+    sentences = text.partition("\n\n")[0].splitlines() if code == 0 else []
+    came, gone = (
+        [x for x in one.overrides if x not in other.overrides] for one, other in ((own, was), (was, own))
+    )
+    return Since(before, came, gone, sentences)
+
+
+def _before(site: Site, place: Place) -> tuple[Place, listing.Head, listing.Head] | None:
+    """Return the latest earlier run of the same scenario, or the one whose scenario was changed for it."""
+    own = listing.run(place).head
+    if own is None:
+        return None
+    for one in site.search().of("run"):
+        head = listing.run(one).head if one.stamp() < place.stamp() else None
+        if head is not None and own.scenario in (head.scenario, f"{one.word}/scenario.toml"):
+            return one, head, own
+    return None
 
 
 def policy_of(page: str) -> str:

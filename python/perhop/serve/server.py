@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import socket
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import FrameType
@@ -12,20 +14,34 @@ import uvicorn
 
 from perhop.serve.app import build
 from perhop.serve.connections import WAITING, Connection
+from perhop.serve.guard import HOST
 from perhop.serve.jobs import Jobs
 from perhop.serve.places import kind_of
 from perhop.serve.site import Site
 
-HOST = "127.0.0.1"
 _LET_END_S = 2
 
 
 class _Server(uvicorn.Server):
-    """Ends the streams of those who follow a job, before it waits for them."""
+    """Ends the streams of those who follow a job, before it waits for them; Enter is a new link."""
 
-    def __init__(self, config: uvicorn.Config, site: Site) -> None:
+    def __init__(self, config: uvicorn.Config, site: Site, new_link: Callable[[], None]) -> None:
         super().__init__(config)
-        self._site = site
+        self._site, self._new_link = site, new_link
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin, and listen to the terminal."""
+        await super().startup(sockets)
+        if sys.stdin is not None and sys.stdin.isatty():
+            asyncio.get_running_loop().add_reader(sys.stdin.fileno(), self._entered)
+
+    def _entered(self) -> None:
+        terminal = sys.stdin.fileno()
+        # what is typed while another program has the terminal is that program's
+        if os.tcgetpgrp(terminal) != os.getpgrp() or not os.read(terminal, 4096):
+            asyncio.get_running_loop().remove_reader(terminal)
+        else:
+            self._new_link()
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """End, at Ctrl-C or SIGTERM."""
@@ -65,7 +81,7 @@ def serve(given: Sequence[Path], own: socket.socket, announce: Callable[[str], N
     own
         The socket; see `listen`.
     announce
-        Is called with the address that opens the server, once.
+        Is called with each address that opens the server, once.
     """
     port = own.getsockname()[1]
     jobs = Jobs(max(2, os.cpu_count() or 1))
@@ -83,8 +99,8 @@ def serve(given: Sequence[Path], own: socket.socket, announce: Callable[[str], N
         server_header=False,
         timeout_graceful_shutdown=_LET_END_S,
     )
-    announce(f"http://{HOST}:{port}/?token={guard.token}")
+    announce(guard.link())
     try:
-        _Server(config, site).run(sockets=[own])
+        _Server(config, site, lambda: announce(guard.link())).run(sockets=[own])
     finally:
         jobs.kill()

@@ -35,6 +35,8 @@ class Field:
         A default or an example.
     swaps
         Whether other settings come with another value.
+    new
+        Whether it came with another kind that was chosen.
     """
 
     path: str
@@ -45,6 +47,12 @@ class Field:
     choices: tuple[str, ...] = ()
     hint: str = ""
     swaps: bool = False
+    new: bool = False
+
+    @property
+    def of(self) -> str:
+        """The element that it is a setting of, in words."""
+        return self.path.removesuffix(f".{self.name}").replace(".", " ")
 
     @property
     def changed(self) -> bool:
@@ -185,7 +193,8 @@ class _Walk:
             group.groups.append(self.table(name, path, part, value))
         elif is_table and all(not isinstance(one, dict | list) for one in value.values()):
             inside = Group(name, plain.get("description", ""))
-            inside.fields = [self._field(key, f"{path}.{key}", {}, one) for key, one in value.items()]
+            about = {"description": inside.about}
+            inside.fields = [self._field(key, f"{path}.{key}", about, one) for key, one in value.items()]
             group.groups.append(inside)
         elif (
             isinstance(value, list)
@@ -206,7 +215,7 @@ class _Walk:
         examples = [f"such as {_text(one, path)}" for one in part.get("examples", ())]
         hint = base or _text(part.get("default"), path) or "".join(examples[:1])
         about, swaps = part.get("description", ""), name == "profile"
-        found = Field(path, name, text, base, about, _choices(part), hint, swaps)
+        found = Field(path, name, text, base, about, _choices(part), hint, swaps, not described)
         if described and found.changed:
             self.overrides.append(f"{path}={_written(text, part, path)}")
         return found

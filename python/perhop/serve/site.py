@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,12 +46,10 @@ class Site:
         """Return the place with a key; see `perhop.serve.places.look_up`."""
         return look_up(self.roots, key)
 
-    def free_name(self, stem: str) -> str:
-        """Return a name that nothing in the folder for results has."""
-        number = 1
-        while is_there(self.home / f"{stem}-{number}"):
-            number += 1
-        return f"{stem}-{number}"
+    def free_name(self, stem: str, end: str = "") -> str:
+        """Return a name that nothing in the folder for results has, with that end."""
+        names = (f"{stem}-{number}{end}" for number in itertools.count(1))
+        return next(name for name in names if not is_there(self.home / name))
 
 
 def own_page(request: Request, template: str, context: Mapping[str, Any], status: int = 200) -> HTMLResponse:

@@ -5,14 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator
 from contextlib import suppress
+from urllib.parse import quote
 
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from perhop.experiment.rules import name_of
+from perhop.run.folder import is_there
 from perhop.serve.jobs import Job, following
-from perhop.serve.places import Place, UnknownPlaceError, word
+from perhop.serve.places import Place, UnknownPlaceError, kind_of, word
 from perhop.serve.site import Site, own_page
 
 
@@ -25,9 +27,8 @@ def routes(site: Site) -> list[Route]:
             raise UnknownPlaceError(f"jobs/{number}")
         return site.jobs.all[number]
 
-    async def campaign(request: Request) -> Response:
-        place = site.look_up(request.path_params["key"])
-        words, result = campaign_words(site, place)
+    async def make(request: Request) -> Response:
+        words, result = words_of(site, site.look_up(request.path_params["key"]))
         return RedirectResponse(f"/jobs/{site.jobs.start(words, result).id}", 303)
 
     async def page(request: Request) -> Response:
@@ -46,21 +47,28 @@ def routes(site: Site) -> list[Route]:
         return StreamingResponse(_events(site, job, seen), media_type="text/event-stream")
 
     return [
-        Route("/campaign/{key:path}", campaign, methods=["POST"]),
+        Route("/make/{key:path}", make, methods=["POST"]),
         Route("/jobs/{number:int}", page),
         Route("/jobs/{number:int}/end", end, methods=["POST"]),
         Route("/jobs/{number:int}/events", events),
     ]
 
 
-def campaign_words(site: Site, place: Place) -> tuple[list[str], str]:
-    """Return the command that runs the rest of a campaign, and the key of its store."""
+def words_of(site: Site, place: Place) -> tuple[list[str], str]:
+    """Return the command that makes what a file or a store is about, and the key of its result."""
     if place.kind == "store":
         return ["campaign", "run", place.word], place.key
-    if place.kind != "campaign":
-        raise UnknownPlaceError(place.key)
-    name = name_of(place.path)
-    return ["campaign", "run", place.word, "-o", word(site.home / name)], f"{site.home_key}/{name}"
+    if place.kind == "campaign":
+        name = name_of(place.path)
+        if is_there(site.home / name) and kind_of(site.home / name) != "store":
+            name = site.free_name(name)
+        return ["campaign", "run", place.word, "-o", word(site.home / name)], f"{site.home_key}/{name}"
+    if place.kind == "study":
+        folder = place.path.parent
+        name = site.free_name(folder.resolve().name)
+        words = ["reproduce", word(folder), "--quick", "-o", word(site.home / name)]
+        return words, f"{site.home_key}/{name}"
+    raise UnknownPlaceError(place.key)
 
 
 def _result(site: Site, job: Job) -> Place | None:
@@ -77,4 +85,6 @@ async def _events(site: Site, job: Job, seen: int) -> AsyncIterator[str]:
         data = {"stream": stream, "text": text, "percent": job.percent}
         yield f"id: {number}\nevent: printed\ndata: {json.dumps(data)}\n\n"
     if job.state == "ended":
-        yield f"event: ended\ndata: {json.dumps({'code': job.code})}\n\n"
+        result = _result(site, job) if job.code == 0 else None
+        page = f"/page/{quote(result.key)}" if result else None
+        yield f"event: ended\ndata: {json.dumps({'code': job.code, 'page': page})}\n\n"
