@@ -123,22 +123,22 @@ def test_what_was_made_again_of_a_record_follows_how_the_claims_stand() -> None:
         "at results_version 9 and commit 012345678901-dirty."
     )
     assert again == (
-        "Just now 12 of them were made again, and each came out equal. "
-        "The same 12 again: perhop reproduce x --verify 12 --seed 7."
+        "Just now 12 of them were rerun, and each came out equal. "
+        "Rerun these 12: perhop reproduce x --verify 12 --seed 7."
     )
     recorded, again = on_record(of_record | {"verified": sample | {"results_version": 10}})
     assert "at results_version 9 and commit" in recorded
-    assert "Just now 12 of them were made again under results_version 10, and each came out equal." in again
+    assert "Just now 12 of them were rerun under results_version 10, and each came out equal." in again
     _, again = on_record(of_record | {"verified": sample | {"runs": 54}})
     assert again == (
-        "Just now 54 of them were made again, and each came out equal: 12 drawn by chance, and 42 whose "
-        "course in time the study needs. The same 54 again: perhop reproduce x --verify 12 --seed 7."
+        "Just now 54 of them were rerun, and each came out equal: 12 drawn by chance, and 42 whose "
+        "course in time the study needs. Rerun these 54: perhop reproduce x --verify 12 --seed 7."
     )
     made["commit"] = None  # type: ignore[assignment]
     recorded, _ = on_record(of_record | {"verified": sample})
     assert recorded.endswith(" on 2026-11-25, at results_version 9.")
     whole = {"runs": 2930, "of": 2930}
     assert on_record(DOCUMENT | {"verified": whole}) == (
-        "All 2,930 runs on record were made again just now; each came out equal.",
+        "All 2,930 runs on record were rerun just now; each came out equal.",
     )
     assert on_record(of_record) == ()

@@ -56,7 +56,7 @@ def on_record(document: Mapping[str, Any]) -> tuple[str, ...]:
     if verified is None:
         return ()
     if "seed" not in verified:
-        return (f"All {verified['of']:,} runs on record were made again just now; each came out equal.",)
+        return (f"All {verified['of']:,} runs on record were rerun just now; each came out equal.",)
     command, made, version = document["command"], document["made"], document["results_version"]
     now, runs, drawn = verified["results_version"], verified["runs"], verified["drawn"]
     name, dirty, _ = (made["commit"] or "").partition("-dirty")
@@ -66,8 +66,8 @@ def on_record(document: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         f"These verdicts are of {verified['of']:,} runs on record, made by {command} --record on "
         f"{made['date']}, at results_version {version}{commit}.",
-        f"Just now {runs:,} of them were made again{under}, and each came out equal"
-        f"{which if runs > drawn else ''}. The same {runs:,} again: "
+        f"Just now {runs:,} of them were rerun{under}, and each came out equal"
+        f"{which if runs > drawn else ''}. Rerun these {runs:,}: "
         f"{command} --verify {drawn} --seed {verified['seed']}.",
     )
 
