@@ -57,11 +57,11 @@ def test_each_claim_is_a_question_with_two_numbers_and_a_way_to_its_parts() -> N
         "supported",
     )
     assert no.pill.text == "C2 No"
-    assert no.numbers == "q5.0: 5; claimed is 0 to 1, one of 3 parts"
+    assert no.numbers == "Clearest miss of 3 checks: q5.0. Claimed 0 to 1, simulated 5."
     assert (unjudged.pill.text, unjudged.numbers) == ("C3 Not judged", "")
     short = claim("C4", "not judged", part(0.5, (0.0, None), "not judged")) | {"reason": "runs are too short"}
     (one,) = questions({"claims": [short]})
-    assert one.numbers == "q0.5: 0.5; claimed is above 0; not judged: runs are too short"
+    assert one.numbers == "Q0.5. Claimed more than 0, simulated 0.5. Not judged: runs are too short."
 
 
 def test_the_claims_are_counted_by_verdict() -> None:
@@ -73,7 +73,7 @@ def test_the_claims_are_counted_by_verdict() -> None:
     assert of_study(DOCUMENT).sentences == (stands, shorter)
     assert of_study(DOCUMENT | {"command": "perhop reproduce x"}).sentences == (stands,)
     assert of_study(DOCUMENT | {"claims": [YES, NO]}).sentences == ("Of 2 claims 1 holds here, 1 does not.",)
-    assert stand([YES, YES], " of 2 papers") == "Of 2 claims of 2 papers 2 hold here."
+    assert stand([YES, YES], " of 2 papers") == "All 2 claims of 2 papers hold here."
     unjudged = DOCUMENT["claims"][3]
     assert stand([unjudged, unjudged]) == "None of 2 claims is judged."
     assert of_study({"claims": []}).sentences == ()

@@ -71,7 +71,7 @@ def test_the_page_begins_with_what_was_varied_and_what_mattered(crossed: Path) -
         "By how much each setting changes goodput",
         "The strongest: rate = 4Mbit/s raises it by",
         "How sure",
-        "would be found in 80 % of such campaigns",
+        "Such a campaign finds a difference of",
         "No run failed.",
         "What next",
         f"perhop campaign run {crossed} --until-ci goodput=",

@@ -185,6 +185,10 @@ def test_a_mistake_is_told_with_its_place(
     assert told in " ".join(done.out.split()), done.out
     where = "claims.toml" if file.endswith(".csv") else file
     assert f"[mine/{where}:{'' if line is None else f'{line}:'}" in done.out, done.out
+    refused = cli("reproduce", mine)
+    assert refused.code == ExitCode.INVALID
+    assert told in " ".join(refused.err.split())
+    assert not Path("out").exists()
 
 
 def test_what_a_file_as_a_whole_lacks_is_on_no_line(cli: Cli, mine: Path) -> None:
@@ -192,10 +196,6 @@ def test_what_a_file_as_a_whole_lacks_is_on_no_line(cli: Cli, mine: Path) -> Non
     done = cli("check", mine)
     assert done.code == ExitCode.INVALID
     assert done.out.startswith("  × mine/study.toml: `title` is missing\n  help: add")
-    refused = cli("reproduce", mine)
-    assert refused.code == ExitCode.INVALID
-    assert told in " ".join(refused.err.split())
-    assert not Path("out").exists()
 
 
 def test_mistakes_of_several_files_are_told_together(cli: Cli, mine: Path) -> None:
