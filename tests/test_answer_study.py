@@ -57,7 +57,7 @@ def test_each_claim_is_a_question_with_two_numbers_and_a_way_to_its_parts() -> N
         "supported",
     )
     assert no.pill.text == "C2 No"
-    assert no.numbers == "Clearest miss of 3 checks: q5.0. Claimed 0 to 1, simulated 5."
+    assert no.numbers == "Clearest miss of its 3 parts: q5.0. Claimed 0 to 1, simulated 5."
     assert (unjudged.pill.text, unjudged.numbers) == ("C3 Not judged", "")
     short = claim("C4", "not judged", part(0.5, (0.0, None), "not judged")) | {"reason": "runs are too short"}
     (one,) = questions({"claims": [short]})

@@ -94,6 +94,10 @@ def test_a_sweep_shows_its_curve_beside_the_first_words(sweep: Path) -> None:
     for place, name in ((2, "down"), (3, "up")):
         figure = html[html.index(f'id="response-{place}-curve"') :]
         assert f"<title>each, name {name} by rate</title>" in figure[: figure.index("</svg>")]
+    # groups and tables of a response share their command
+    rerun = re.findall(r'<p class="rerun"><code>(perhop analyze .*?)</code>', html)
+    assert sorted(set(rerun)) == sorted(rerun)
+    assert html.count("--until-ci") <= 1
 
 
 @pytest.mark.usefixtures("undrawn")

@@ -173,7 +173,11 @@ def load(folder: Path) -> Lesson:
     source = path.read_bytes()
     file = shape.read(path, source, LessonFile, LessonError)
     faults: list[Fault] = []
-    base = {one.scenario: _scenario(folder / one.scenario) for one in file.question}
+    # without a folder to look in: other files than the scenario are none of a lesson's
+    base = {
+        name: Scenario((folder / name).read_bytes(), str(folder / name))
+        for name in dict.fromkeys(one.scenario for one in file.question)
+    }
     wrong = [mistake for scenario in base.values() for mistake in scenario.check()]
     if wrong:
         raise LessonError(wrong)
@@ -193,11 +197,6 @@ def load(folder: Path) -> Lesson:
     if faults:
         raise LessonError(shape.diagnostics(path, source, faults))
     return Lesson(file.title, tuple(questions))
-
-
-def _scenario(file: Path) -> Scenario:
-    # without a folder to look in: other files than the scenario are none of a lesson's
-    return Scenario(file.read_bytes(), str(file))
 
 
 def _overridden(base: Scenario, assignments: list[str], at: At, faults: list[Fault]) -> Scenario | None:

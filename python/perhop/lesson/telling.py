@@ -19,7 +19,7 @@ from perhop.units import Scale, counted
 Room = Sequence[tuple[Answers, Sequence[Outcome]]]
 
 _FEWEST_SEEDS = 5
-"""Seeds from which on a mean over them has an interval: that of two is nine times their distance."""
+"""Seeds from which on a mean has an interval: that of two reaches six times their distance to either side."""
 
 
 def sheet(lesson: Lesson, answers: Answers, outcomes: Sequence[Outcome]) -> list[Part]:

@@ -150,10 +150,10 @@ _RISE = 1e-5
 
 def numbers(claim: Mapping[str, Any], part: Mapping[str, Any]) -> str:
     """Describe which part a claim is shown by, its numbers, and why the claim is open or not judged."""
-    which = "Clearest miss" if claim["verdict"] == "contradicted" else "Closest"
+    which = "Clearest miss" if claim["verdict"] == "contradicted" else "The closest"
     parts, quantity, by = len(claim["parts"]), part["quantity"], claim.get("decided_by")
     said = [
-        f"{which} of {parts} checks: {quantity}" if parts > 1 else quantity[:1].upper() + quantity[1:],
+        f"{which} of its {parts} parts: {quantity}" if parts > 1 else quantity[:1].upper() + quantity[1:],
         f"Claimed {_claimed(part)}, simulated {part['mean']:.4g}",
     ]
     if by and claim["verdict"] == "inconclusive":

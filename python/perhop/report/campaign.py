@@ -192,13 +192,9 @@ def _next(analyses: list[Analysis], runs: pl.DataFrame, where: str, seen: str) -
         rows = one.means.filter(pl.col("mean") != 0, pl.col("high").is_finite())
         width = ((rows["high"] - rows["low"]) / 2 / rows["mean"].abs()).max() if len(rows) else None
         if isinstance(width, float) and width > 0:
-            half = min(0.5, width / 2)
-            text = (
-                f"Means of {one.response} are known to {100 * width:.3g} % or better; to halve that:"
-                if width <= 1
-                else f"Some means of {one.response} are less than their intervals; to know them to 50 %:"
-            )
-            option = f"--until-ci {shlex.quote(f'{one.response}={100 * half:.2g}%')}"
+            known, asked = (f"{float(f'{share:.2g}'):g}" for share in (100 * width, min(50 * width, 50)))
+            text = f"Means of {one.response} are known to {known} % or better; to know them to {asked} %:"
+            option = f"--until-ci {shlex.quote(f'{one.response}={asked}%')}"
             found.append({"text": text, "command": f"perhop campaign run {where} {option}"})
         elif one.means["n"].max() == 1:
             text = "One replication gives no intervals; add replications:"
