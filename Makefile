@@ -4,6 +4,7 @@
 # make test       everything CI runs
 # make quick      the tests of what differs from HEAD (scripts/test runs those of one file or one law)
 # make test-long  the same, then laws on many other random cases and scenarios, a trace of 10^8 rows, every study in full and the full sweeps of the laws of TCP and queues
+# make prose      the pages by the rules of docs/style.md that a machine can hold, where Vale is installed
 # make docs       the site out/site: README, docs, the API and all they link to; a broken link fails
 # make wheel      dist/perhop-*.whl, with every study in it, for Linux with this machine's glibc or a newer one
 # make bench      speed and memory, as JSON
@@ -14,7 +15,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := build
-.PHONY: demo emulate-demo build quick test test-long docs wheel bench bench-waits clean rust-test python-test lint lint-rust lint-python
+.PHONY: demo emulate-demo build quick test test-long prose docs wheel bench bench-waits clean rust-test python-test lint lint-rust lint-python
 
 PYTHON ?= python3
 VENV   := .venv
@@ -22,6 +23,11 @@ BIN    := $(VENV)/bin
 DEMO   := out/studies
 # uv installs everything else by uv.lock, but is in no lock itself
 UV_VERSION := 0.13.9
+
+# the linter of prose, and its pages: not those that are generated or hold bad examples
+VALE  := github.com/vale-cli/vale/v3/cmd/vale@v3.21.0
+PROSE := $(filter-out docs/SUMMARY.md docs/clauses.md docs/verdicts-table.md docs/style.md, $(wildcard \
+	README.md CONTRIBUTING.md docs/*.md docs/elements/*.md docs/gallery/*.md python/perhop/starters/*/*.md))
 
 # A crate that adds elements from outside, in a workspace of its own; packages that both use are built once.
 OWN_ELEMENTS := examples/own-elements/Cargo.toml
@@ -62,7 +68,7 @@ emulate-demo: build
 quick: $(VENV)/.synced
 	scripts/test --changed
 
-test: build lint rust-test python-test
+test: build lint prose rust-test python-test
 
 # Both at once: the checks of Python run one after the other.
 lint: build
@@ -108,7 +114,14 @@ test-long: test
 	$(BIN)/python docs/laws.py --check
 	$(BIN)/python docs/laws_queue.py --check
 
-docs: build
+prose:
+	@if command -v vale >/dev/null; then
+		vale --config docs/prose/vale.ini --output line $(PROSE)
+	else
+		echo "skipped: prose of the pages (no vale; go install $(VALE))"
+	fi
+
+docs: build prose
 	$(BIN)/python docs/site/build.py
 
 # maturin looks at the symbols and gives the lowest manylinux tag that holds, and `linux` where none does.

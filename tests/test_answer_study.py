@@ -57,11 +57,11 @@ def test_each_claim_is_a_question_with_two_numbers_and_a_way_to_its_parts() -> N
         "supported",
     )
     assert no.pill.text == "C2 No"
-    assert no.numbers == "q5.0: 5; claimed is 0 to 1, one of 3 parts"
+    assert no.numbers == "Clearest miss of its 3 parts: q5.0. Claimed 0 to 1, simulated 5."
     assert (unjudged.pill.text, unjudged.numbers) == ("C3 Not judged", "")
     short = claim("C4", "not judged", part(0.5, (0.0, None), "not judged")) | {"reason": "runs are too short"}
     (one,) = questions({"claims": [short]})
-    assert one.numbers == "q0.5: 0.5; claimed is above 0; not judged: runs are too short"
+    assert one.numbers == "Q0.5. Claimed more than 0, simulated 0.5. Not judged: runs are too short."
 
 
 def test_the_claims_are_counted_by_verdict() -> None:
@@ -73,7 +73,7 @@ def test_the_claims_are_counted_by_verdict() -> None:
     assert of_study(DOCUMENT).sentences == (stands, shorter)
     assert of_study(DOCUMENT | {"command": "perhop reproduce x"}).sentences == (stands,)
     assert of_study(DOCUMENT | {"claims": [YES, NO]}).sentences == ("Of 2 claims 1 holds here, 1 does not.",)
-    assert stand([YES, YES], " of 2 papers") == "Of 2 claims of 2 papers 2 hold here."
+    assert stand([YES, YES], " of 2 papers") == "All 2 claims of 2 papers hold here."
     unjudged = DOCUMENT["claims"][3]
     assert stand([unjudged, unjudged]) == "None of 2 claims is judged."
     assert of_study({"claims": []}).sentences == ()
@@ -123,22 +123,22 @@ def test_what_was_made_again_of_a_record_follows_how_the_claims_stand() -> None:
         "at results_version 9 and commit 012345678901-dirty."
     )
     assert again == (
-        "Just now 12 of them were made again, and each came out equal. "
-        "The same 12 again: perhop reproduce x --verify 12 --seed 7."
+        "Just now 12 of them were rerun, and each came out equal. "
+        "Rerun these 12: perhop reproduce x --verify 12 --seed 7."
     )
     recorded, again = on_record(of_record | {"verified": sample | {"results_version": 10}})
     assert "at results_version 9 and commit" in recorded
-    assert "Just now 12 of them were made again under results_version 10, and each came out equal." in again
+    assert "Just now 12 of them were rerun under results_version 10, and each came out equal." in again
     _, again = on_record(of_record | {"verified": sample | {"runs": 54}})
     assert again == (
-        "Just now 54 of them were made again, and each came out equal: 12 drawn by chance, and 42 whose "
-        "course in time the study needs. The same 54 again: perhop reproduce x --verify 12 --seed 7."
+        "Just now 54 of them were rerun, and each came out equal: 12 drawn by chance, and 42 whose "
+        "course in time the study needs. Rerun these 54: perhop reproduce x --verify 12 --seed 7."
     )
     made["commit"] = None  # type: ignore[assignment]
     recorded, _ = on_record(of_record | {"verified": sample})
     assert recorded.endswith(" on 2026-11-25, at results_version 9.")
     whole = {"runs": 2930, "of": 2930}
     assert on_record(DOCUMENT | {"verified": whole}) == (
-        "All 2,930 runs on record were made again just now; each came out equal.",
+        "All 2,930 runs on record were rerun just now; each came out equal.",
     )
     assert on_record(of_record) == ()

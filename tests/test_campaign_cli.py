@@ -83,7 +83,7 @@ def test_a_failed_run_is_told_with_the_command_that_makes_it_again(cli: Cli, fil
     done = cli("campaign", "run", file)
     assert done.code == 4
     assert "failed, and in no mean: rate=" in done.err
-    assert "to make it again: cd out/c && perhop run scenario.toml -s link.a-b.rate=" in done.err
+    assert "Rerun: cd out/c && perhop run scenario.toml -s link.a-b.rate=" in done.err
     replay = cli("campaign", "status", file, "--json").json()["failures"][0]["replay"]
     where, _, words = replay.partition(" && perhop ")
     os.chdir(where.removeprefix("cd "))

@@ -71,7 +71,7 @@ def test_the_page_begins_with_what_was_varied_and_what_mattered(crossed: Path) -
         "By how much each setting changes goodput",
         "The strongest: rate = 4Mbit/s raises it by",
         "How sure",
-        "would be found in 80 % of such campaigns",
+        "Such a campaign finds a difference of",
         "No run failed.",
         "What next",
         f"perhop campaign run {crossed} --until-ci goodput=",
@@ -94,6 +94,10 @@ def test_a_sweep_shows_its_curve_beside_the_first_words(sweep: Path) -> None:
     for place, name in ((2, "down"), (3, "up")):
         figure = html[html.index(f'id="response-{place}-curve"') :]
         assert f"<title>each, name {name} by rate</title>" in figure[: figure.index("</svg>")]
+    # groups and tables of a response share their command
+    rerun = re.findall(r'<p class="rerun"><code>(perhop analyze .*?)</code>', html)
+    assert sorted(set(rerun)) == sorted(rerun)
+    assert html.count("--until-ci") <= 1
 
 
 @pytest.mark.usefixtures("undrawn")

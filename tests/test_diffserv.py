@@ -14,6 +14,7 @@ from polars.testing import assert_frame_equal
 from conftest import Cli
 from perhop import Scenario, StoredRun
 from perhop.cli.exit import ExitCode
+from perhop.report import answer
 from perhop.run.record import combined_hash, table_hashes
 from perhop.run.tables import FORMAT, SCHEMA, complete
 
@@ -174,6 +175,18 @@ def test_udp_is_what_the_trace_sends_and_delivers(diffserv: StoredRun) -> None:
     assert row["delay_max_s"] == pytest.approx(delays.max(), abs=1e-9)
     assert row["delay_mean_s"] == pytest.approx(delays.mean(), abs=1e-9)
     assert row["throughput_bit_s"] == pytest.approx(8 * late["bytes"].sum() / 8)
+
+
+def test_udp_alone_has_no_fairness_to_show(cli: Cli) -> None:
+    flow = '[[udp]]\nname = "{}"\nfrom = "a"\nto = "b"\nrate = "{}kbit/s"\n'
+    Path("udp.toml").write_text(
+        '[run]\nduration = "2s"\n[[node]]\nname = "a"\n[[node]]\nname = "b"\n[[link]]\nends = ["a", "b"]\n'
+        'rate = "1Mbit/s"\n' + flow.format("u", 400) + flow.format("v", 80)
+    )
+    told = cli("run", "udp.toml", "-o", "run").out
+    assert StoredRun.load("run").table("classes")["fairness"].is_not_null().all()
+    assert re.search(r"^default +2 +\S+ kbit/s +- +0 %", told, re.MULTILINE), told
+    assert "Jain" not in answer.of_run(StoredRun.load("run")).sentences[0]
 
 
 def test_udp_alone_runs_and_is_reported(cli: Cli, tmp_path: Path) -> None:

@@ -52,7 +52,7 @@ PAGES = (
     "docs/recommend.md",
     "docs/statistics.md",
     "docs/studies.md",
-    "docs/tutorial.md",
+    "python/perhop/starters/tutorial/tutorial.md",
 )
 
 

@@ -31,6 +31,13 @@ def test_what_init_writes_is_valid_without_warnings(cli: Cli, pack: str) -> None
     assert set(told) >= {one.name for one in Path("lab").iterdir()} - {"README.md"}
 
 
+def test_the_tutorial_is_a_page_that_needs_no_other(cli: Cli) -> None:
+    done = cli("init", "--pack", "tutorial", "lab")
+    assert (done.code, done.out) == (0, "lab/tutorial.md\nnext: read lab/tutorial.md\n")
+    assert not re.search(r"\]\((?!https?:)", Path("lab/tutorial.md").read_text()), "a link that leads out"
+    assert cli("init", "--pack", "tutorial", "--notebook", "other").code == 2
+
+
 def lines(program: str, function: str, *words: Any) -> str:
     """Return what a function of a pack's program gives, as a file."""
     found = runpy.run_path(str(STARTERS / f"{program}.py.txt"))[function](*words)

@@ -135,8 +135,13 @@ def test_a_run_without_a_number_judges_nothing(cli: Cli, answers: Path) -> None:
         ('"900 ms"', "true", ["time: must be a number with its unit"]),
         ('"900 ms"', '""', ["time: left empty", "predict before you run: How long does it take?"]),
         ('time = "900 ms"', "time = ", ["answers.toml:3"]),
-        ("time", "tiem", ["there is no setting `tiem` here", "did you mean `time`?", "`time` is missing"]),
+        (
+            "time",
+            "tiem",
+            ["there is no setting `tiem` here", "did you mean `time`?", "answers.toml: `time` is missing"],
+        ),
         ("seed = 2", 'seed = "2"', ["seed: must be an integer, not a string"]),
+        ("seed = 2", "seed = 2\nseed = 3", ["`seed` is set twice", "answers.toml:3:1"]),
         ("seed = 2", "seed = -1", ["seed: -1 is outside the range"]),
         ('"Ada"', '"\\u001b[2J"', ["student: must be a name of printable characters"]),
     ],
@@ -173,8 +178,26 @@ def test_a_mistake_in_answers_has_its_place_and_a_hint(
         ('"20%"', '"20 kB"', ["neither a share nor a number in the unit", 'such as "20%" or "150 ms"']),
         ('"20%"', '"-20%"', ["question[0].tolerance"]),
         ('key = "path"', 'key = "__slots__"', ["`__slots__` is no name"]),
-        ("runs = 4", "runs = 1000000000", ["1000000000 is not from 2 to 1000"]),
-        ("runs = 4", "runs = 1", ["1 is not from 2 to 1000"]),
+        ("runs = 4", "runs = 1000000000", ["1000000000 is not from 1 to 1000"]),
+        ("runs = 4", "runs = 0", ["0 is not from 1 to 1000"]),
+        (
+            "runs = 4",
+            "runs = 1",
+            ["question[1].half_width: the interval of a mean takes two runs", "runs = 10"],
+        ),
+        ("runs = 4", "most = true\nruns = 4", ["question[1].most: `most` says which choice", "no choices"]),
+        ('"20%"', '"inf%"', ["question[0].tolerance: `inf%` is neither"]),
+        ("near = []", '"" = []', ["question[2].choices: a choice needs a name"]),
+        (
+            'title = "Two paths"',
+            'title = "A"\ntitle = "B"',
+            ["`title` is set twice", "lesson.toml:3:1", "leave one"],
+        ),
+        (
+            'key = "time"',
+            'key = "time"\nset = ["run.duratoin=1s"]',
+            ["question[0].set: run.duratoin: there is no", "lesson.toml:6:7"],
+        ),
         ("most = true", "most = 1", ["question[3].most: must be a boolean, not an integer"]),
         ('far = ["link.server-laptop.delay=100ms"]\n', "", ["there is one choice alone"]),
         (LESSON[LESSON.index("\n[[question]]") :], "question = []", ["a lesson asks something"]),
@@ -192,6 +215,24 @@ def test_a_mistake_in_a_lesson_has_its_place(
     checked = cli("check", "lesson.toml")
     assert checked.code == 3
     assert [one for one in said if one not in checked.out] == []
+
+
+def test_a_mistake_of_the_scenario_is_told_once_and_where_it_is(cli: Cli, answers: Path) -> None:
+    scenario = Path("transfer.toml")
+    scenario.write_text(scenario.read_text().replace('delay = "', 'dealy = "', 1))
+    done = cli("check", "lesson.toml")
+    assert done.code == 3
+    assert done.out.count("there is no setting `dealy` here") == 1
+    assert "transfer.toml:" in done.out
+    assert "question" not in done.out
+
+
+@pytest.mark.parametrize("words", [("run",), ("campaign", "run"), ("estimate",)])
+def test_a_lesson_is_no_scenario_and_no_campaign(cli: Cli, answers: Path, words: tuple[str, ...]) -> None:
+    done = cli(*words, "lesson.toml")
+    assert done.code == 2
+    assert "lesson.toml has the questions of a lesson, and is no scenario" in done.err
+    assert "perhop lesson check answers.toml" in done.err
 
 
 def test_no_program_of_a_lesson_runs(cli: Cli, answers: Path) -> None:
@@ -241,9 +282,8 @@ def test_a_room_is_put_beside_its_runs(cli: Cli, answers: Path) -> None:
     assert "3 students, 2 seeds." in done.out
     each = [cli("run", "transfer.toml", "--seed", s, "-o", f"r{s}", "--json").json() for s in ("2", "3")]
     mean = sum(one["flows"][0]["completed_s"] for one in each) / 2
-    told = re.search(
-        r"^time +900 ms, the middle half 500 ms to 950 ms +([\d.]+) ± [\d.]+ (m?s)", done.out, re.M
-    )
+    assert "Fewer than 5 seeds are too few for an interval of the mean." in done.out
+    told = re.search(r"^time +900 ms, the middle half 500 ms to 950 ms +([\d.]+) (m?s) ", done.out, re.M)
     assert told is not None
     assert float(told[1]) * (1e-3 if told[2] == "ms" else 1) == pytest.approx(mean, rel=0.1)
     assert re.search(r"^path +far 3 +near 2 +0 of 3$", done.out, re.M)
@@ -266,6 +306,19 @@ def test_a_room_without_mistakes(cli: Cli, answers: Path) -> None:
     assert cli("lesson", "collect", folder, "-o", "page.html").code == 0
     assert cli("lesson", "collect", folder, "-o", "page.html").code == 2
     assert cli("lesson", "collect", folder, "-o", "page.html", "--force").code == 0
+
+
+def test_five_seeds_have_an_interval_and_files_without_a_name_are_told_apart(cli: Cli, answers: Path) -> None:
+    for seed in range(5):
+        folder = Path("in", str(seed))
+        folder.mkdir(parents=True)
+        own = ANSWERS.replace('student = "Ada"\n', "").replace("seed = 2", f"seed = {seed}")
+        (folder / "answers.toml").write_text(own)
+    done = cli("lesson", "collect", Path("in").resolve(), "--lesson", ".", "-o", "room.html")
+    assert (done.code, "5 students, 5 seeds. After ± stands" in done.out) == (0, True)
+    assert re.search(r"^time +900 ms +[\d.]+ ± [\d.]+ m?s", done.out, re.M)
+    page = Path("room.html").read_text()
+    assert [page.count(f">in/{seed}/answers.toml<") for seed in range(5)] == [1] * 5
 
 
 def test_a_room_of_mistakes_alone_is_refused(cli: Cli, answers: Path) -> None:

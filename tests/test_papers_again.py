@@ -58,13 +58,13 @@ def test_what_is_on_record_is_shown_once_drawn_runs_have_come_out_again(recorded
         rf"\d{{4}}-\d\d-\d\d, at results_version {RESULTS_VERSION}.*\."
     )
     again = (
-        "Just now 4 of them were made again, and each came out equal. "
-        "The same 4 again: perhop reproduce tiny --verify 4 --seed 7."
+        "Just now 4 of them were rerun, and each came out equal. "
+        "Rerun these 4: perhop reproduce tiny --verify 4 --seed 7."
     )
     assert re.search(told, done.out)
     assert again in done.out
     assert "T1 " in done.out
-    assert "tiny, 4 runs of 6 on record again, drawn by seed 7: less than a second" in done.err
+    assert "tiny, rerunning 4 of 6 runs on record, drawn by seed 7: less than a second" in done.err
     page = Path("out/tiny/report.html").read_text()
     assert re.search(told, page)
     assert again in page
@@ -127,7 +127,7 @@ def test_a_digest_that_differs_is_told_with_its_run_and_nothing_is_shown(recorde
         recorded("reproduce", "tiny"),
         f"as fitted, time=2s, replication 0 has event_digest {found}, on record 0123456789abcdef; it is "
         "perhop run tiny.toml -s run.duration=2s -s run.replication=0",
-        "tiny: of 6 runs made again 1 differs from the record; nothing of it is shown",
+        "tiny: of 6 reruns 1 differs from the record; nothing of it is shown",
         "hint: perhop reproduce tiny --verify all",
     )
 
@@ -178,7 +178,7 @@ def test_a_record_holds_until_a_version_changes_what_the_scenarios_give(recorded
     assert done.code == 0
     assert "at results_version 7" in done.out
     under = f"under results_version {RESULTS_VERSION}"
-    assert f"Just now 2 of them were made again {under}, and each came out equal" in done.out
+    assert f"Just now 2 of them were rerun {under}, and each came out equal" in done.out
     shutil.rmtree("out")
     change(RESULTS, '"results_version": 7', '"results_version": 6')
     told = "recorded under results_version 6, and 7 changed what its scenarios give"
@@ -259,14 +259,14 @@ def test_a_record_that_cannot_be_read_is_told_with_its_place(
 def test_all_is_the_whole_study_and_each_run_is_compared(recorded: Cli) -> None:
     done = recorded("reproduce", "tiny", "--verify", "all")
     assert done.code == 0
-    assert "All 6 runs on record were made again just now; each came out equal." in done.out
+    assert "All 6 runs on record were rerun just now; each came out equal." in done.out
     document = json.loads(Path("out/tiny/result.json").read_text())
     assert document["command"] == "perhop reproduce tiny --verify all"
     assert Path("out/tiny.runs").is_dir()
     change(RUNS, digest(), "0123456789abcdef")
     told = recorded("reproduce", "tiny", "--verify", "all")
     assert told.code == ExitCode.DIFFERS
-    assert "tiny: of 6 runs made again 1 differs from the record; out/tiny shows what was run now" in told.err
+    assert "tiny: of 6 reruns 1 differs from the record; out/tiny shows what was run now" in told.err
     assert "on record 0123456789abcdef" in told.err
     assert "On record" not in Path("out/tiny/report.html").read_text()
 
@@ -275,7 +275,7 @@ def test_many_differences_are_not_all_told(recorded: Cli, monkeypatch: pytest.Mo
     monkeypatch.setattr("perhop.papers.reproduce._TOLD", 2)
     RUNS.write_text(re.sub(r"[0-9a-f]{16}", "0123456789abcdef", RUNS.read_text()))
     told = recorded("reproduce", "tiny")
-    refused(told, "and 4 more", "of 6 runs made again 6 differ from the record")
+    refused(told, "and 4 more", "of 6 reruns 6 differ from the record")
     assert told.err.count("on record 0123456789abcdef") == 2
 
 
@@ -284,7 +284,7 @@ def test_the_index_says_what_was_made_again_of_each(recorded: Cli) -> None:
     assert done.code == 0
     assert "twin: nothing is on record, so every run is made now" in done.err
     index = Path("all/report.html").read_text()
-    assert index.count("Just now 6 of them were made again, and each came out equal") == 1
+    assert index.count("Just now 6 of them were rerun, and each came out equal") == 1
     assert done.out.splitlines()[-2] == "None of 2 claims of 2 papers is judged."
 
 

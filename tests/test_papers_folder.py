@@ -122,7 +122,6 @@ def test_claims_are_judged_under_readings_and_broken_assumptions_are_warned_of(c
     ("file", "old", "new", "told", "line"),
     [
         ("study.toml", 'title = "A share', 'titel = "A share', "there is no setting `titel` here", 5),
-        ("study.toml", 'title = "A share of a slow link"', "", "`title` is missing", 1),
         ("study.toml", 'title = "A share of a slow link"', "title = 3", "must be a string that is not", 5),
         ("study.toml", "# claims = [", "claims = []  # [", "there is no file of claims", 8),
         ("study.toml", '# claims = ["claims', 'claims = ["claim', "claim.toml: No such file", 8),
@@ -190,6 +189,13 @@ def test_a_mistake_is_told_with_its_place(
     assert refused.code == ExitCode.INVALID
     assert told in " ".join(refused.err.split())
     assert not Path("out").exists()
+
+
+def test_what_a_file_as_a_whole_lacks_is_on_no_line(cli: Cli, mine: Path) -> None:
+    change(mine / "study.toml", 'title = "A share of a slow link"', "")
+    done = cli("check", mine)
+    assert done.code == ExitCode.INVALID
+    assert done.out.startswith("  × mine/study.toml: `title` is missing\n  help: add")
 
 
 def test_mistakes_of_several_files_are_told_together(cli: Cli, mine: Path) -> None:

@@ -31,9 +31,29 @@ def test_the_table_of_contents_is_that_of_the_summary(build: ModuleType, tmp_pat
     sections = build.contents(stage)
     pages = [page for section in sections[1:] for _, entries in section.items() for page in entries]
     listed = re.findall(r"^- ", (TOP / "docs/SUMMARY.md").read_text(), re.MULTILINE)
+    decisions = (tmp_path / "docs/decisions/index.md").read_text().splitlines()
     assert stage.wrong == []
-    assert len(pages) >= len(listed)
+    assert len(pages) + len(decisions[2:]) > len(listed)
     assert all((tmp_path / path).exists() for page in pages for path in page.values())
+
+
+def test_no_section_is_long_and_records_come_last(build: ModuleType, tmp_path: Path) -> None:
+    stage = build.Stage(tmp_path)
+    sections = build.contents(stage)
+    assert max(len(pages) for section in sections[1:] for pages in section.values()) <= build.MOST_PAGES
+    assert sections[-1]["Archive"][-1] == {"Decisions": "docs/decisions/index.md"}
+    linked = re.findall(r"\]\((.+?)\)", (tmp_path / "docs/decisions/index.md").read_text())
+    assert sorted(linked) == sorted(page.name for page in (TOP / "docs/decisions").glob("*.md"))
+    boosts = {
+        name: re.findall(r"^---\nsearch:\n  boost: (.+)\n---", (tmp_path / name).read_text())
+        for name in (
+            "README.md",
+            "docs/elements/red.md",
+            "docs/decisions/0065-prr.md",
+            "papers/feroz/README.md",
+        )
+    }
+    assert list(boosts.values()) == [["5"], ["5"], ["0.01"], []]
 
 
 def test_a_link_to_a_source_leads_to_a_page_that_shows_it(build: ModuleType, tmp_path: Path) -> None:

@@ -28,6 +28,13 @@ LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 ITEM = re.compile(r"\[([^\]]+(?:\][^\](]*)?)\]\(([^)\s]+)\)")
 CODE = re.compile(r"(^```.*?^```\n|^~~~.*?^~~~\n)", re.MULTILINE | re.DOTALL)
 AS_THEY_ARE = {".svg", ".png", ".jpg", ".csv", ".json", ".pcap"}
+MOST_PAGES = 10
+"""Most pages of a section in the table of contents; of a longer one a page lists them."""
+FIRST = re.compile(
+    r"README\.md|docs/(?:elements/)?[^/]+\.md|python/perhop/starters/[^/]+/(?:lesson|tutorial)\.md"
+)
+LAST = re.compile(r"docs/(?:decisions/.*|clauses|verdicts-table|SUMMARY)\.md|oracles/.*|CHANGELOG\.md")
+"""Pages that the search puts first, and records that it puts last."""
 LANGUAGES = {".rs": "rust", ".py": "python", ".toml": "toml", ".sh": "bash", ".c": "c", ".yml": "yaml"}
 
 
@@ -70,7 +77,7 @@ class Stage:
             part if n % 2 else LINK.sub(lambda match: self.link(path, match), part)
             for n, part in enumerate(parts)
         )
-        return re.sub(r"<!-- api: (\S+) -->", r"::: \1", text)
+        return boosted(path) + re.sub(r"<!-- api: (\S+) -->", r"::: \1", text)
 
     def link(self, page: Path, match: re.Match[str]) -> str:
         """Give a link of a page as it is on the site, and add what it leads to."""
@@ -100,6 +107,13 @@ class Stage:
         return "\n".join(lines) + "\n"
 
 
+def boosted(path: Path) -> str:
+    """Give the head of a page, which says how high the search puts it; empty where that is as others."""
+    name = str(path.relative_to(TOP))
+    boost = 0.01 if LAST.fullmatch(name) else 5 if FIRST.fullmatch(name) else None
+    return f"---\nsearch:\n  boost: {boost}\n---\n\n" if boost else ""
+
+
 def shown(path: Path) -> str:
     """Give a page that shows a file."""
     text = path.read_text(encoding="utf-8")
@@ -110,7 +124,10 @@ def shown(path: Path) -> str:
 
 
 def contents(stage: Stage) -> list[object]:
-    """Give the table of contents: the sections of SUMMARY.md and their pages, README.md first."""
+    """Give the table of contents: the sections of SUMMARY.md and their pages, README.md first.
+
+    A section of more than ten pages is one page, which lists them, at the end of the section before.
+    """
     start = TOP / "README.md"
     stage.add(start)
     sections: list[object] = [{"perhop": "README.md"}]
@@ -123,7 +140,23 @@ def contents(stage: Stage) -> list[object]:
                 path = (SUMMARY.parent / target).resolve()
                 stage.add(path)
                 pages.append({title.replace("`", ""): str(path.relative_to(TOP))})
+    for place, section in reversed([*enumerate(sections)][1:]):
+        ((name, pages),) = section.items()  # type: ignore[attr-defined]
+        if len(pages) > MOST_PAGES:
+            del sections[place]
+            (before,) = sections[place - 1].values()  # type: ignore[attr-defined]
+            before.append({name: listed(stage, name, pages)})
     return sections
+
+
+def listed(stage: Stage, name: str, pages: list[dict[str, str]]) -> str:
+    """Put a page into the stage that lists the pages of a section; return its path."""
+    folder = Path(next(iter(pages[0].values()))).parent
+    lines = [f"- [{title}]({Path(path).name})" for page in pages for title, path in page.items()]
+    (stage.source / folder / "index.md").write_text(
+        f"# {name}\n\n" + "\n".join(lines) + "\n", encoding="utf-8"
+    )
+    return str(folder / "index.md")
 
 
 def build(output: Path) -> int:

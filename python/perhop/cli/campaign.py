@@ -185,6 +185,7 @@ def refuse_scenario(file: Path) -> None:
     from perhop.scenario.scenario import Scenario
 
     scenario = Scenario.load(file)
+    options.refuse_lesson(file)
     options.refuse_claims(file, scenario.source)
     if not scenario.check():
         word = shlex.quote(str(file))

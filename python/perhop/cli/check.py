@@ -89,11 +89,11 @@ def _checked(file: Path, overrides: list[str] | None) -> _Checked:
     OSError
         It cannot be read.
     """
-    from perhop.experiment.kinds import is_campaign, is_claims, is_study
+    from perhop.experiment.kinds import is_campaign, is_claims, is_lesson, is_study
 
     if is_study(file):
         return _study(file)
-    if file.name == "lesson.toml":
+    if is_lesson(file):
         return _lesson(file)
     scenario = options.read(file, overrides)
     if is_claims(scenario.source):

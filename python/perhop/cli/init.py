@@ -26,6 +26,7 @@ class Pack(StrEnum):
     DOCSIS = "docsis"
     LTE = "lte"
     ENTERPRISE = "enterprise"
+    TUTORIAL = "tutorial"
     LESSON_BUFFERBLOAT = "lesson-bufferbloat"
     LESSON_RED = "lesson-red"
     LESSON_AF = "lesson-af"
@@ -60,6 +61,7 @@ def command(
             "and the web; docsis: a cable line whose modem waits for grants; lte: a mobile line whose rate "
             "wanders; enterprise: a VPN line with promises to voice, video, business and the rest; "
             "line: your own line and who uses it, as the next six options say; without any of them it asks. "
+            "tutorial: a page of fifteen minutes, from a bad call to a good one; "
             "lesson-...: a lesson, with questions that perhop lesson check answers.",
         ),
     ] = Pack.TWO_WAY,
@@ -124,7 +126,8 @@ def command(
         "overhead": overhead,
         "use": use,
     }
-    if pack.is_lesson and notebook:
+    is_page = pack.is_lesson or pack is Pack.TUTORIAL
+    if is_page and notebook:
         raise UsageError(f"--notebook goes with no lesson, such as {pack.value}", "leave it out")
     if any(one is not None for one in given.values()) and (study or element or pack is not Pack.LINE):
         rest = ", and leave --study and --element out" if study or element else ""
@@ -145,7 +148,7 @@ def command(
         texts = [one for one in own.rglob("*") if one.is_file()]
         files |= {directory / one.relative_to(own): one.read_text("utf-8") for one in sorted(texts)}
         files[directory / "perhop.study.schema.json"] = form.schema().rstrip() + "\n"
-    if not pack.is_lesson:
+    if not is_page:
         files[directory / "perhop.schema.json"] = _core.schema().rstrip() + "\n"
         files[directory / "perhop.campaign.schema.json"] = _core.campaign_schema().rstrip() + "\n"
     if notebook:
@@ -186,7 +189,8 @@ def command(
         if element:
             (program,) = (one for one in files if one.suffix == ".py")
             command = ["test-element", str(program)]
-        print(f"next: {shlex.join(['perhop', *command])}")
+        done = f"read {directory / 'tutorial.md'}" if pack is Pack.TUTORIAL else None
+        print(f"next: {done or shlex.join(['perhop', *command])}")
         if notebook:
             first = shlex.quote(str(directory / "first-look"))
             print(f"or:   marimo edit {first}.py  # pip install marimo")

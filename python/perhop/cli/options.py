@@ -50,6 +50,7 @@ def load(
     if scenario.check():
         from perhop.experiment.kinds import is_campaign
 
+        refuse_lesson(file)
         refuse_claims(file, scenario.source)
         if is_campaign(scenario.source):
             raise UsageError(
@@ -62,6 +63,16 @@ def load(
 def no_study(folder: Path) -> UsageError:
     """Return the error of a folder that is no study."""
     return UsageError(f"{folder}: has no study.toml", "perhop init --study NAME writes one")
+
+
+def refuse_lesson(file: Path) -> None:
+    """Refuse the questions of a lesson in place of a scenario or a campaign."""
+    from perhop.experiment.kinds import is_lesson
+
+    if is_lesson(file):
+        answers = shlex.quote(str(file.with_name("answers.toml")))
+        message = f"{file} has the questions of a lesson, and is no scenario"
+        raise UsageError(message, f"fill in your predictions, then: perhop lesson check {answers}")
 
 
 def refuse_claims(file: Path, source: bytes) -> None:

@@ -280,7 +280,7 @@ def _print(study: Study, done: Outcome) -> None:
     for title, columns, rows in (
         (numbers.title, numbers.columns, numbers.rows),
         ("Claims", ("claim", "verdict", "direction", "size", "power", "statement"), verdicts),
-        ("Beside the verdicts", ("claim", "what decides"), beside),
+        ("Notes on the verdicts", ("claim", "note"), beside),
     ):
         if rows:
             show(Table(title, columns, rows, whole="in the report", most=_MOST_ROWS))
@@ -295,4 +295,5 @@ def _power(found: Mapping[str, Any]) -> str:
 def _beside(claim: Mapping[str, Any]) -> str:
     """Return a few words to stand beside a verdict."""
     sample = "in sample" if claim["in_sample"] else None
-    return "; ".join(text for text in (claim["evidence"]["decided"], claim["reason"], sample) if text)
+    decided = (claim["evidence"]["decided"] or "").replace("decided by", "depends on the reading:")
+    return "; ".join(text for text in (decided, claim["reason"], sample) if text)

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 STUDY = "study.toml"
+LESSON = "lesson.toml"
 LEDGER = "ledger.sqlite"
 
 _OF_CAMPAIGNS = re.compile(rb"^[ \t]*(scenario[ \t]*=|\[\[(factor|range|response)\]\])", re.MULTILINE)
@@ -25,6 +26,11 @@ def is_claims(source: bytes) -> bool:
 def is_study(path: Path) -> bool:
     """Return whether a path is that of a study: of its folder, or of its `study.toml`."""
     return path.name == STUDY if path.is_file() else (path / STUDY).is_file()
+
+
+def is_lesson(path: Path) -> bool:
+    """Return whether a path is that of a lesson's questions."""
+    return path.name == LESSON
 
 
 def is_store(folder: Path) -> bool:

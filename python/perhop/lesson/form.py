@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from perhop import _core
-from perhop.experiment import shape
+from perhop.experiment import kinds, shape
 from perhop.experiment.fault import At, Fault, FileError
 from perhop.experiment.response import Response, ResponseError
 from perhop.experiment.shape import Text
@@ -20,7 +20,7 @@ from perhop.experiment.vocabulary import words
 from perhop.scenario.scenario import Scenario
 from perhop.units import fraction, quantity
 
-FILE = "lesson.toml"
+FILE = kinds.LESSON
 ANSWERS = "answers.toml"
 
 _KEY = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
@@ -173,7 +173,18 @@ def load(folder: Path) -> Lesson:
     source = path.read_bytes()
     file = shape.read(path, source, LessonFile, LessonError)
     faults: list[Fault] = []
-    questions = [_question(folder, one, ("question", k), faults) for k, one in enumerate(file.question)]
+    # without a folder to look in: other files than the scenario are none of a lesson's
+    base = {
+        name: Scenario((folder / name).read_bytes(), str(folder / name))
+        for name in dict.fromkeys(one.scenario for one in file.question)
+    }
+    wrong = [mistake for scenario in base.values() for mistake in scenario.check()]
+    if wrong:
+        raise LessonError(wrong)
+    questions = [
+        _question(folder, base[one.scenario], one, ("question", k), faults)
+        for k, one in enumerate(file.question)
+    ]
     keys = ["student", "seed"]
     for k, one in enumerate(file.question):
         if one.key in keys or not _KEY.fullmatch(one.key):
@@ -188,18 +199,23 @@ def load(folder: Path) -> Lesson:
     return Lesson(file.title, tuple(questions))
 
 
-def _question(folder: Path, one: WrittenQuestion, at: At, faults: list[Fault]) -> Question:
+def _overridden(base: Scenario, assignments: list[str], at: At, faults: list[Fault]) -> Scenario | None:
+    """Return a scenario with overrides; None where these are wrong, which is put to the other mistakes."""
+    scenario = base.unread(*assignments)
+    mistakes = scenario.check()
+    faults += [Fault(at, f"{one['path']}: {one['rule']}", one["hint"]) for one in mistakes[:1]]
+    return None if mistakes else scenario
+
+
+def _question(folder: Path, base: Scenario, one: WrittenQuestion, at: At, faults: list[Fault]) -> Question:
     """Return a question, and put its mistakes to the others."""
-    file, arms = folder / one.scenario, {}
-    # without a folder to look in: other files than the scenario are none of a lesson's
-    base = Scenario(file.read_bytes(), str(file))
+    arms = {}
+    asked = _overridden(base, one.set, (*at, "set"), faults)
     for name, own in (one.choices or {"": []}).items():
-        place = (*at, "choices", name) if one.choices else at
+        place = (*at, "choices", name)
         text, of = (own, place) if isinstance(own, str) else (one.response, (*at, "response"))
-        scenario = base.unread(*one.set, *([] if isinstance(own, str) else own))
-        if mistakes := scenario.check():
-            rule = f"{mistakes[0]['path']}: {mistakes[0]['rule']}"
-            faults.append(Fault(place, rule, mistakes[0]["hint"]))
+        scenario = asked and _overridden(asked, [] if isinstance(own, str) else own, place, faults)
+        if scenario is None:
             continue
         try:
             response = Response.parse(one.key, text, folder=folder)
@@ -212,17 +228,26 @@ def _question(folder: Path, one: WrittenQuestion, at: At, faults: list[Fault]) -
         if response.by or response.source is not None:
             faults.append(Fault(of, "a question is about one number: an expression without `by`"))
         arms[name] = Arm(scenario, response)
-    if not (least := 1 + one.half_width) <= one.runs <= _MOST_RUNS:
-        faults.append(Fault((*at, "runs"), f"{one.runs} is not from {least} to {_MOST_RUNS}"))
+    if not 1 <= one.runs <= _MOST_RUNS:
+        faults.append(Fault((*at, "runs"), f"{one.runs} is not from 1 to {_MOST_RUNS}"))
+    elif one.half_width and one.runs == 1:
+        rule = "the interval of a mean takes two runs at least, and `runs` is 1"
+        faults.append(Fault((*at, "half_width"), rule, "add `runs = 10`, or leave `half_width` out"))
     if len(one.choices) == 1:
         faults.append(Fault((*at, "choices"), "there is one choice alone"))
+    if not all(name.strip() and name.isprintable() for name in one.choices):
+        rule = "a choice needs a name of printable characters: students write it"
+        faults.append(Fault((*at, "choices"), rule))
+    if one.most and not one.choices:
+        rule = "`most` says which choice is right, and there are no choices"
+        faults.append(Fault((*at, "most"), rule, "leave `most` out, or add [question.choices]"))
     if len({arm.response.unit for arm in arms.values()}) > 1:
         faults.append(Fault((*at, "choices"), "choices are compared, so their responses have one unit"))
     share = fraction(one.tolerance)
     unit = next(iter(arms.values())).response.unit if arms else None
     tolerance = number(one.tolerance, unit) if math.isnan(share) else share
-    if arms and not tolerance >= 0:
-        rule = f"`{one.tolerance}` is neither a share nor a number in the unit of the response"
+    if arms and not 0 <= tolerance < math.inf:
+        rule = f"`{one.tolerance}` is neither a share nor a number in the unit of the response, from 0 up"
         faults.append(Fault((*at, "tolerance"), rule, f'such as "20%" or {_SUCH_AS.get(unit or "", "0.2")}'))
     return Question(one, arms, tolerance, not math.isnan(share))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Sequence
 
@@ -16,6 +17,9 @@ from perhop.stats.intervals import Interval, mean_interval
 from perhop.units import Scale, counted
 
 Room = Sequence[tuple[Answers, Sequence[Outcome]]]
+
+_FEWEST_SEEDS = 5
+"""Seeds from which on a mean has an interval: that of two reaches six times their distance to either side."""
 
 
 def sheet(lesson: Lesson, answers: Answers, outcomes: Sequence[Outcome]) -> list[Part]:
@@ -81,7 +85,12 @@ def document(answers: Answers, outcomes: Sequence[Outcome]) -> dict[str, object]
         }
         for one in outcomes
     ]
-    return {"student": answers.student, "seed": answers.seed, "questions": rows}
+    return {
+        "file": os.path.relpath(answers.path),
+        "student": answers.student,
+        "seed": answers.seed,
+        "questions": rows,
+    }
 
 
 def room(lesson: Lesson, found: Room) -> list[Part]:
@@ -100,7 +109,7 @@ def render(lesson: Lesson, found: Room, command: str) -> str:
     columns = ("student", "seed", *(one.written.key for one in lesson.questions))
     rows: list[list[Cell]] = [
         [
-            own.student or own.path.name,
+            own.student or os.path.relpath(own.path),
             own.seed,
             *(Verdict(_predicted(one), _verdict(one).look) for one in row),
         ]
@@ -145,8 +154,15 @@ def _told(outcomes: Sequence[Outcome], runs: Sequence[Outcome]) -> tuple[str, st
     told = _value(question, middle)
     if low < high:
         told += f", the middle half {_value(question, low)} to {_value(question, high)}"
-    known = _numbers(runs)
-    return told, _interval(question, mean_interval(known)) if known else "-", right
+    return told, _mean(question, _numbers(runs)), right
+
+
+def _mean(question: Question, known: Sequence[float]) -> str:
+    """Return the mean over seeds, with its interval where they are enough for one."""
+    if not known:
+        return "-"
+    found = mean_interval(known)
+    return _value(question, found.mean) if found.n < _FEWEST_SEEDS else _interval(question, found)
 
 
 def _numbers(runs: Sequence[Outcome]) -> list[float]:
@@ -158,6 +174,10 @@ def _counted(names: Counter[str]) -> str:
 
 
 def _who(found: Room) -> str:
-    seeds = counted(len({answers.seed for answers, _ in found}), "seed")
-    students = counted(len(found), "student")
-    return f"{students}, {seeds}. After ± stands the 95 % interval of the mean over seeds: chance."
+    seeds = len({answers.seed for answers, _ in found})
+    chance = (
+        f"Fewer than {_FEWEST_SEEDS} seeds are too few for an interval of the mean."
+        if seeds < _FEWEST_SEEDS
+        else "After ± stands the 95 % interval of the mean over seeds: chance."
+    )
+    return f"{counted(len(found), 'student')}, {counted(seeds, 'seed')}. {chance}"

@@ -60,7 +60,7 @@ def voting(study: Study) -> tuple[tuple[Reading, ...], tuple[str, ...]]:
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise PackError(
             f"{study.folder / fit.RECORD}: not what a calibration records: {error}",
-            f"perhop reproduce {study.key} --calibrate makes it again",
+            f"perhop reproduce {study.key} --calibrate reruns it",
         ) from None
     return tuple(found), tuple(left_out)
 

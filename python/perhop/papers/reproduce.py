@@ -216,8 +216,8 @@ class _Doing:
         on_record.check_verdicts(planned, record, outcome.document)
         sample = draw(planned, record, number, seed)
         about = _about(run.expected_s([one.scenario.work() for one in sample], self.workers))
-        many = counted(len(sample), "run")
-        self.tell.note(f"{key}, {many} of {record.runs:,} on record again, drawn by seed {seed}: {about}")
+        which = f"{len(sample)} of {record.runs:,} runs on record, drawn by seed {seed}"
+        self.tell.note(f"{key}, rerunning {which}: {about}")
         with open_executor(None, self.workers) as executor, self.tell.progress(key) as progress:
             differ = differences(sample, executor, progress)
         if differ:
@@ -244,7 +244,7 @@ def _command(study: Study) -> str:
 
 def _differ(key: str, differ: Sequence[str], made: int) -> str:
     differs = "differs" if len(differ) == 1 else "differ"
-    return f"{key}: of {counted(made, 'run')} made again {len(differ)} {differs} from the record"
+    return f"{key}: of {counted(made, 'rerun')} {len(differ)} {differs} from the record"
 
 
 def _draw(study: Study, outcome: Outcome, place: Path) -> None:

@@ -24,7 +24,9 @@ def draw(lines: Mapping[str, Sequence[float]], title: str, label: str) -> str:
             axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
             axes.xaxis.set_major_formatter("{x:g}")
         else:
-            axes.set_xlim(left=min(0.0, *values))
+            # from zero on, with room for a mark there
+            axes.update_datalim([(0.0, 0.0)])
+            axes.margins(x=0.02)
         axes.set_xlabel(label)
         axes.set_yticks(range(len(lines)), list(lines))
         axes.set_ylim(len(lines) - 0.5, -0.5)

@@ -101,7 +101,7 @@ def _pills(run: StoredRun, unsettled: str | None, phase: str | None) -> list[Pil
         pills.append(Pill(f"{len(classes)} classes", "#classes"))
     if classes["delay_p50_s"].is_not_null().any():
         pills.append(Pill("delays", "#class-delay"))
-    pills += [Pill("over time", "#series"), Pill("again", "#again")]
+    pills += [Pill("over time", "#series"), Pill("rerun", "#rerun")]
     return pills
 
 

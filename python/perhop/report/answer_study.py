@@ -56,7 +56,7 @@ def on_record(document: Mapping[str, Any]) -> tuple[str, ...]:
     if verified is None:
         return ()
     if "seed" not in verified:
-        return (f"All {verified['of']:,} runs on record were made again just now; each came out equal.",)
+        return (f"All {verified['of']:,} runs on record were rerun just now; each came out equal.",)
     command, made, version = document["command"], document["made"], document["results_version"]
     now, runs, drawn = verified["results_version"], verified["runs"], verified["drawn"]
     name, dirty, _ = (made["commit"] or "").partition("-dirty")
@@ -66,8 +66,8 @@ def on_record(document: Mapping[str, Any]) -> tuple[str, ...]:
     return (
         f"These verdicts are of {verified['of']:,} runs on record, made by {command} --record on "
         f"{made['date']}, at results_version {version}{commit}.",
-        f"Just now {runs:,} of them were made again{under}, and each came out equal"
-        f"{which if runs > drawn else ''}. The same {runs:,} again: "
+        f"Just now {runs:,} of them were rerun{under}, and each came out equal"
+        f"{which if runs > drawn else ''}. Rerun these {runs:,}: "
         f"{command} --verify {drawn} --seed {verified['seed']}.",
     )
 
@@ -85,8 +85,14 @@ def _shorter(document: Mapping[str, Any], claims: Sequence[Mapping[str, Any]]) -
 def stand(claims: Sequence[Mapping[str, Any]], of: str = "") -> str:
     """Describe how many claims, one or more, have which verdict; `of` is as `` of 4 studies``."""
     tally = Counter(claim["verdict"] for claim in claims)
-    if tally["not judged"] == len(claims) > 1:
-        return f"None of {counted(len(claims), 'claim')}{of} is judged."
+    all_of = {
+        "supported": "All {} hold here.",
+        "contradicted": "None of {} holds here.",
+        "inconclusive": "All {} are open.",
+        "not judged": "None of {} is judged.",
+    }
+    if len(tally) == 1 < len(claims):
+        return all_of[claims[0]["verdict"]].format(f"{counted(len(claims), 'claim')}{of}")
     counts = [
         f"{tally[verdict]} {one if tally[verdict] == 1 else many}"
         for verdict, one, many in (
@@ -143,21 +149,27 @@ _RISE = 1e-5
 
 
 def numbers(claim: Mapping[str, Any], part: Mapping[str, Any]) -> str:
-    """Return a part's outcome and claimed range, and why the claim is open or not judged."""
+    """Describe which part a claim is shown by, its numbers, and why the claim is open or not judged."""
+    which = "Clearest miss" if claim["verdict"] == "contradicted" else "The closest"
+    parts, quantity, by = len(claim["parts"]), part["quantity"], claim.get("decided_by")
+    said = [
+        f"{which} of its {parts} parts: {quantity}" if parts > 1 else quantity[:1].upper() + quantity[1:],
+        f"Claimed {_claimed(part)}, simulated {part['mean']:.4g}",
+    ]
+    if by and claim["verdict"] == "inconclusive":
+        said.append(f"Open, because it depends on how the paper is read: {', '.join(by)}")
+    if claim.get("reason"):
+        said.append(f"Not judged: {claim['reason']}")
+    return ". ".join(said) + "."
+
+
+def _claimed(part: Mapping[str, Any]) -> str:
     least, most = part["claimed"]
-    if least is not None and least == most:
-        claimed = f"{least:.4g}"
-    elif least is not None and most is not None:
-        claimed = f"{least:.4g} to {most:.4g}"
-    elif least is not None:
-        claimed = "above 0" if 0 <= least < _RISE else f"at least {least:.4g}"
-    else:
-        claimed = (f"at most {most:.4g}" if most else "below 0") if most is not None else "no range"
-    many = f", one of {len(claim['parts'])} parts" if len(claim["parts"]) > 1 else ""
-    by = claim.get("decided_by")
-    turned = f"; turned by {', '.join(by)}" if by and claim["verdict"] == "inconclusive" else ""
-    unjudged = f"; not judged: {claim['reason']}" if claim.get("reason") else ""
-    return f"{part['quantity']}: {part['mean']:.4g}; claimed is {claimed}{many}{turned}{unjudged}"
+    if least is not None and most is not None:
+        return f"{least:.4g}" if least == most else f"{least:.4g} to {most:.4g}"
+    if least is not None:
+        return "more than 0" if 0 <= least < _RISE else f"at least {least:.4g}"
+    return (f"at most {most:.4g}" if most else "less than 0") if most is not None else "no range"
 
 
 def _picture(claims: Sequence[Mapping[str, Any]]) -> page.Drawing | None:
@@ -165,12 +177,11 @@ def _picture(claims: Sequence[Mapping[str, Any]]) -> page.Drawing | None:
     for claim in claims:
         part = deciding(claim)
         if part is not None:
-            text = numbers({"parts": ()}, part).removeprefix(f"{part['quantity']}: ")
             ends = part["ci95"]
             rows.append(
                 forest.ForestRow(
                     claim["id"],
-                    text.replace("claimed is ", "claimed "),
+                    f"{part['mean']:.4g}; claimed {_claimed(part)}",
                     claim["verdict"],
                     (part["claimed"][0], part["claimed"][1]),
                     part["mean"],

@@ -62,6 +62,7 @@ def render(store: Store, claims: str = "", judged: Sequence[JudgedClaim] = ()) -
     seen = f"{where} {view}".rstrip()
     judging = f"{seen} --claims {shlex.quote(claims)}"
     sections = [_section(one, place, store.folder, view) for place, one in enumerate(analyses)]
+    _once(sections)
     answered = recommended(store) if store.only is None else None
     title = campaign.name if store.only is None else f"{campaign.name}, {store.only}"
     found = answered[0] if answered else None
@@ -151,6 +152,16 @@ def _section(one: Analysis, place: int, folder: Path, view: str) -> dict[str, An
     }
 
 
+def _once(sections: Sequence[dict[str, Any]]) -> None:
+    """Leave a command only below the last of the tables that it prints."""
+    known = set()
+    for tables in (part["tables"] for part in reversed(sections)):
+        for place in reversed(range(len(tables))):
+            if tables[place].command in known:
+                tables[place] = replace(tables[place], command="")
+            known.add(tables[place].command)
+
+
 def _tables(one: Analysis, command: str) -> Iterator[Table]:
     """Go through a response's tables; the rest of a long one is left to the command."""
     for each in analysis.tables(one, page=True):
@@ -181,8 +192,9 @@ def _next(analyses: list[Analysis], runs: pl.DataFrame, where: str, seen: str) -
         rows = one.means.filter(pl.col("mean") != 0, pl.col("high").is_finite())
         width = ((rows["high"] - rows["low"]) / 2 / rows["mean"].abs()).max() if len(rows) else None
         if isinstance(width, float) and width > 0:
-            text = f"Means of {one.response} are known to {100 * width:.3g} % or better; to halve that:"
-            option = f"--until-ci {shlex.quote(f'{one.response}={50 * width:.2g}%')}"
+            known, asked = (f"{float(f'{share:.2g}'):g}" for share in (100 * width, min(50 * width, 50)))
+            text = f"Means of {one.response} are known to {known} % or better; to know them to {asked} %:"
+            option = f"--until-ci {shlex.quote(f'{one.response}={asked}%')}"
             found.append({"text": text, "command": f"perhop campaign run {where} {option}"})
         elif one.means["n"].max() == 1:
             text = "One replication gives no intervals; add replications:"

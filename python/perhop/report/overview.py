@@ -23,9 +23,11 @@ if TYPE_CHECKING:
 
 _TITLE = "Throughput, queue and round-trip time"
 CAPTION = (
-    "Total is all that the link transmitted. Lines of classes and flows are goodput, payload delivered in "
-    "order, which a repaired loss delivers at once. Below, packets waiting, and TCP's smoothed round-trip "
-    "time, the mean over flows that got something in the interval. The warm-up is shaded."
+    "Above, the link that was busiest, and the way back over it if data go that way too. The line named rate "
+    "is what the link can carry, total is what it transmitted. Lines of classes and flows are goodput: "
+    "payload delivered in order, which a repaired loss delivers at once. Below, packets waiting before the "
+    "link, and TCP's smoothed round-trip time, the mean over flows that got something in the interval. The "
+    "warm-up is shaded."
 )
 """The words below the panels."""
 _GOODPUT = ("goodput_bit_s", "throughput_bit_s")

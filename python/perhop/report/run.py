@@ -84,7 +84,11 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
             "resolved": resolved.decode(),
             "drawn": drawn,
             "promises": of_run(meaning, run.table("classes")),
-            "classes": _listing(run.table("classes").with_columns(dropped_otherwise=_OTHERWISE)),
+            "classes": _listing(
+                summary.fair(run.table("classes"), run.table("flows")).with_columns(
+                    dropped_otherwise=_OTHERWISE
+                )
+            ),
             "groups": list(of_groups(summary.groups(run.tables, MOST_ROWS))),
             "flows": _listing(flows, first="[[flow]]"),
             "labels": labels,

@@ -73,7 +73,7 @@ def by_class_of(classes: pl.DataFrame, flows: pl.DataFrame) -> dict[str, dict[st
     )
     lost = pl.col("dropped_packets") / pl.col("offered_packets")
     rows = classes.with_columns(lost=lost).join(of_flows, on="class", how="left", maintain_order="left")
-    return {row["class"]: row for row in rows.to_dicts()}
+    return {row["class"]: row for row in summary.fair(rows, flows).to_dicts()}
 
 
 def table(arms: Sequence[Arm]) -> list[ComparedRow]:

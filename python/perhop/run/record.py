@@ -108,7 +108,7 @@ class StoredRun:
         """
         folder = Path(folder)
         record = _read_record(folder)
-        again = f"make it again: {record.command}"
+        again = f"Rerun: {record.command}"
         try:
             found = _scenario_hashes({name: (folder / name).read_bytes() for name in SCENARIOS})
         except OSError as error:
@@ -241,7 +241,7 @@ class StoredRun:
         if file.name in self._checked:
             return
         names = [name for name in self.record.file_hashes if name.split("/")[0] == file.name]
-        _refuse_changed(self.folder, self.record, names, f"make it again: {self.record.command}")
+        _refuse_changed(self.folder, self.record, names, f"Rerun: {self.record.command}")
         if file.is_dir() and names and len(names) != len(os.listdir(file)):
             raise DamagedRunError(f"{file} has other parts than were recorded")
         self._checked.add(file.name)

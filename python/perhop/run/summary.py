@@ -144,6 +144,13 @@ def by_labels(name: str, table: pl.DataFrame, rate: str) -> pl.DataFrame:
     return groups if labels else groups.clear()
 
 
+def fair(classes: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
+    """Return the table of classes with the fairness of those alone that have TCP: UDP shares nothing out."""
+    return classes.with_columns(
+        fairness=pl.when(pl.col("class").is_in(flows["class"].to_list())).then("fairness")
+    )
+
+
 def single(flows: pl.DataFrame, meaning: Description) -> pl.DataFrame:
     """Return the flows that are not among many transfers of one ``[[flow]]``."""
     return flows.filter(~pl.col("name").is_in(_many(meaning)))

@@ -225,7 +225,7 @@ def _strongest(one: Analysis, sources: Sequence[str], unit: Scale) -> list[str]:
         if len(rows) == 2 and ":" not in row["level"]:
             parts.append(_step(row["term"].split(" = ")[0], rows, one.effects.mean.value, unit))
             continue
-        kind = " beyond what each does alone" if ":" in row["level"] else ""
+        kind = " on top of their own effects (interaction)" if ":" in row["level"] else ""
         parts.append(f"{where} {verb} it by {unit.value(abs(row['effect']), half)}{kind}")
     return parts
 
@@ -292,12 +292,11 @@ def _resolution(one: Analysis) -> list[str]:
     need = replications_for_half_width(
         now / 2, error.mean_square / inside, levels, treatments, blocked=parts.blocks is not None
     )
-    beyond = " beyond what the random numbers of a replication do to all" if parts.blocks is not None else ""
+    apart = ", apart from what random numbers common to all treatments do" if parts.blocks is not None else ""
     sentence = (
-        f"Runs of one treatment differ by {unit.value(spread, digits=3)} (standard deviation){beyond}; a "
-        "difference "
-        f"of {unit.value(seen, digits=3)} between levels of a factor would be found in 80 % of such "
-        "campaigns."
+        f"Runs of one treatment differ by {unit.value(spread, digits=3)} (standard deviation){apart}. "
+        f"Such a campaign finds a difference of {unit.value(seen, digits=3)} between levels of a factor in "
+        "80 % of cases."
     )
     more = (
         f" {need} replications instead of {parts.cube.replications} would halve the intervals of effects."

@@ -151,7 +151,7 @@ def failures(failed: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """Go through the first failed runs, each with the command that makes it again."""
     for one in failed[:_MOST_FAILURES]:
         where = f"{one['treatment']}, replication {one['replication']}"
-        yield f"failed, and in no mean: {where}: {one['failure']}\n  to make it again: {one['replay']}"
+        yield f"failed, and in no mean: {where}: {one['failure']}\n  Rerun: {one['replay']}"
     if len(failed) > _MOST_FAILURES:
         yield f"and {len(failed) - _MOST_FAILURES} more: perhop campaign status STORE --json"
 

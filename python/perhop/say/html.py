@@ -67,7 +67,7 @@ def _lines(one: Table) -> Iterator[Markup]:
     if one.detail:
         yield Markup("</div>")
     if one.command:
-        yield Markup('<p class="again"><code>{}</code></p>').format(one.command)
+        yield Markup('<p class="rerun"><code>{}</code></p>').format(one.command)
 
 
 def _rows(one: Table, rows: Sequence[Sequence[Cell]]) -> Iterator[Markup]:

@@ -213,7 +213,7 @@ def commands(store: Store, found: Answer) -> dict[str, str]:
             )
             for node in set_there
         },
-        "the race again, or go on with it": f"perhop campaign run {where}",
+        "rerun the race, or go on with it": f"perhop campaign run {where}",
         "all numbers": f"perhop analyze {where}",
     }
 

@@ -29,7 +29,7 @@ _STARVED = 0.02
 
 def got(run: StoredRun, meaning: Description) -> str:
     """Describe goodput and its fairness by class, or by flow where one class has few."""
-    classes = run.table("classes")
+    classes = summary.fair(run.table("classes"), run.table("flows"))
     count = len(run.table("flows")) + len(run.table("udp"))
     if not count:
         return ""

@@ -64,7 +64,7 @@ def printed(tables: Mapping[str, pl.DataFrame], meaning: Description, folder: Pa
     colors = "green: dropped_green | yellow: dropped_yellow | red: dropped_red" if has_colors else ""
     by_color = ", drops by colour" if has_colors else ""
     lost = (pl.col("dropped_packets") / pl.col("offered_packets")).fill_nan(None)
-    classes = tables["classes"].with_columns(lost=lost)
+    classes = summary.fair(tables["classes"], tables["flows"]).with_columns(lost=lost)
     marked = "marked: marked_packets" if classes["marked_packets"].sum() > 0 else ""
     title = f"Classes of flows after the warm-up{by_color}"
     yield table("classes", title, classes, _CLASS, "lost: {lost:%}", _DROPPED, colors, marked)
