@@ -71,8 +71,16 @@ def imported(
     -------
     Imported
         The scenario, or all that is refused, with the reason; nothing is executed.
+
+    Raises
+    ------
+    LookupError
+        The input names devices, and not this one; the text names them.
     """
     read = Reader(text)
+    devices = sorted({one.device for one in read.parts} - {""})
+    if device is not None and devices and device not in devices:
+        raise LookupError(", ".join(devices))
     if read.refused:
         return Imported("", read.refused.sorted(), read.left_out.sorted())
     try:
