@@ -388,6 +388,7 @@ def test_several_devices() -> None:
         ("[]", "no qdisc stands at the root"),
         (ROOT + "hfsc default 1", "hfsc is not taken"),
         (ROOT + "htb default 1", "it has no classes"),
+        (HTB.replace("rate 2mbit ceil", "ceil"), "htb ceil $UP prio 0: a class of htb has a `rate`"),
         (ROOT + "codel target 5", "valid"),
         (ROOT + "codel target 5x", "`5x` is not taken as a time"),
         (ROOT + "codel limit", "`limit` has no value, or is no word of codel"),

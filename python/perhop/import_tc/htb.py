@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -29,6 +30,11 @@ class Leaf:
 class Tree:
     """The classes of a qdisc `htb`.
 
+    Parameters
+    ----------
+    at
+        Called with each class that is looked at.
+
     Attributes
     ----------
     leaves, inner
@@ -44,8 +50,8 @@ class Tree:
         A rate is none, or `tc` would not take the tree.
     """
 
-    def __init__(self, root: Id, parts: list[Part], left_out: Remarks) -> None:
-        self._left_out = left_out
+    def __init__(self, root: Id, parts: list[Part], left_out: Remarks, at: Callable[[Part], None]) -> None:
+        self._left_out, self._at = left_out, at
         self._below: dict[Id, list[Part]] = {}
         for part in parts:
             self._below.setdefault(part.parent, []).append(part)
@@ -66,6 +72,7 @@ class Tree:
         """Return the leaves below a class, or the class itself; ``limit`` is the least ceiling above it."""
         if level > MOST_LEVELS:
             raise Refused(f"htb has {MOST_LEVELS} levels at most")
+        self._at(part)
         own, ceil = _rates(part)
         # nothing is lent without a parent
         most = min(limit or own, ceil)
@@ -91,6 +98,8 @@ class Tree:
 
 def _rates(part: Part) -> tuple[int, int]:
     """Return the rate of a class, which its ceiling holds as well, and its ceiling."""
-    own = part.options.get("rate", 0)
+    if "rate" not in part.options:
+        raise Refused("a class of htb has a `rate`")
+    own = part.options["rate"]
     ceil = rate(part.options.get("ceil", own))
     return min(rate(own), ceil), ceil

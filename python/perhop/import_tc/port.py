@@ -179,11 +179,11 @@ class Port:
         return {"quantum": f"{size(part.options.get('quantum', 1514))}B"}
 
     def _htb(self, part: Part, parts: list[Part]) -> None:
-        tree = Tree((part.handle[0], 0), parts, self.left_out)
+        tree = Tree((part.handle[0], 0), parts, self.left_out, self._at)
         self._leave(part, "default", "r2q")
         made: Table = {"kind": "htb"}
         for one in tree.inner:
-            self._at(one)
+            self.at = one
             is_top = one is tree.top
             self._leave(one, "rate", "ceil", "prio", "quantum", *(("burst", "cburst") if is_top else ()))
             made |= {"burst": f"{size(one.options['burst'])}B"} if is_top and "burst" in one.options else {}
