@@ -48,13 +48,12 @@ class Port:
         The part that was looked at last: the one that is refused.
     """
 
-    def __init__(self, root: Part, parts: list[Part]) -> None:
-        self.parts, self.at = parts, root
+    def __init__(self, root: Part, parts: list[Part], left_out: Remarks) -> None:
+        self.parts, self.at, self.left_out = parts, root, left_out
         self.settings: Table = {}
         self.sources: list[Part] = []
         self.classes: list[Class] = []
         self.rate_bit_s = 0
-        self.left_out = Remarks()
         self._used = set[Part]()
 
     def take(self, part: Part) -> None:
