@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from perhop.scenario.scenario import Scenario
 
 _DEVICE = re.compile(r"[^\s/;&|$`'\"\\]{1,15}")
+_HELD = re.compile(r" (?:rate|bandwidth) \d")
 _INTERFACE = re.compile(r"[^\s\"\\]+")
 
 
@@ -139,6 +140,10 @@ def _tc(asked: Asked) -> int:
                 note(f"cannot: {node} to {port.to}: {why}")
             print(f"# cannot: {why}")
         print("\n".join(port.lines))
+    if not all(any(_HELD.search(line) for line in port.lines) for port in ports):
+        note(
+            "a device that is faster than its line leaves the queue to the modem: --shape 95% holds it there"
+        )
     if any(port.device == "$DEV" for port in ports):
         note(f"DEV is to be set: --device {','.join(f'{one.to}=DEV' for one in ports)}")
     return ExitCode.DONE
