@@ -107,6 +107,7 @@ kill $FAR
 """
 
 
+@pytest.mark.long
 def test_what_is_typed_in_holds_an_upload_to_what_was_told(cli: Cli) -> None:
     """Commands that any kernel with htb takes, on a veth pair: the rate and the longest wait of the queue."""
     need("tc", "iperf3", "nsenter", "ethtool")
@@ -123,7 +124,7 @@ def test_what_is_typed_in_holds_an_upload_to_what_was_told(cli: Cli) -> None:
         pytest.skip(f"this kernel has no htb: {done.stderr}")
     assert done.returncode == 0, done.stderr
     end = json.loads(done.stdout)["end"]
-    # 1448 bytes of data in 1514 on the wire, as htb counts
-    assert end["sum_received"]["bits_per_second"] == pytest.approx(0.95 * 5e6 * 1448 / 1514, rel=0.02)
-    longest = 12_500 * 8 / (0.95 * 5e6)
-    assert 0.5 * longest < 1e-6 * end["streams"][0]["sender"]["max_rtt"] < longest + 0.005
+    # 1448 bytes of data in 1514 on the wire, as htb counts; a busy machine serves late, and never more
+    rate, longest = 0.95 * 5e6 * 1448 / 1514, 12_500 * 8 / (0.95 * 5e6)
+    assert 0.75 * rate < end["sum_received"]["bits_per_second"] < 1.01 * rate
+    assert 0.5 * longest < 1e-6 * end["streams"][0]["sender"]["max_rtt"] < 2 * longest
