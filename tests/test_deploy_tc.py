@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from namespaces import namespace, need
 from perhop import Scenario
 from perhop.deploy.marks import number
 from perhop.deploy.tc import Commands, commands
+from perhop.recommend import line
 from test_applications import HOUSEHOLD
 from test_recommend import ACCESS
 
@@ -250,3 +252,26 @@ def test_a_section_of_sqm_has_both_ways_of_the_line(cli: Cli) -> None:
 def test_what_sqm_cannot_say_is_refused(cli: Cli, words: tuple[str, ...], why: str) -> None:
     done = cli("deploy", HOUSEHOLD, "--with", "sqm", *words)
     assert (done.code, why in done.err) == (2, True), done.err
+
+
+LTE = Path(line.__file__).parents[1] / "starters" / "lte" / "lte.toml"
+"""Both ways of its link follow traces."""
+
+
+@pytest.mark.parametrize("with_", ["tc", "sqm", "openconfig"])
+def test_a_share_of_a_rate_that_follows_a_trace_is_warned_of(cli: Cli, with_: str) -> None:
+    words = ("deploy", LTE, "--with", with_, "--at", "tower", "--device", "wan")
+    words += ("-s", 'port.tower-phone.class.all.queue={ kind = "fq" }')
+    held = cli(*words, "--shape", "95%")
+    assert held.code == 0
+    assert re.search(
+        r"phone: .*the rate follows down.trace, and a share is of its mean, 7\.822 Mbit/s", held.err
+    )
+    # sqm holds both ways to a share in any case
+    ways = 2 if with_ == "sqm" else 1
+    assert held.err.count("Give the port a `shaper` with a rate that the link nearly always has") == ways
+    assert "follows" in cli(*words, "--shape", "95%", "--json").out
+    own = cli(*words, "--shape", "95%", "-s", 'port.tower-phone.shaper={ rate = "2Mbit/s" }')
+    assert (own.code, "follows" in own.err) == (0, False)
+    if with_ != "sqm":
+        assert "follows" not in cli(*words).err

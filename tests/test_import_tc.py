@@ -39,9 +39,8 @@ def test_a_script_of_htb_is_the_port_between_two_hosts() -> None:
     assert (default["name"], default["match"], default["rate"]) == ("1-20", ["any"], "7Mbit/s")
     assert (default["burst"], default["quantum"], default["queue"]["kind"]) == ("15360B", "3000B", "fq")
     assert left_out(HTB) == [
-        "line 4: $TC qdisc del dev $DEV root 2>/dev/null || true: it takes back what was there",
         "line 9: tc class add dev $DEV parent 1:1 classid 1:30 htb rate 1mbit prio 2: "
-        "no filter that is taken leads to 1:30: mark 3 does",
+        "no filter leads to 1:30: mark 3 does",
     ]
 
 
@@ -101,7 +100,7 @@ def test_filters_of_flower_and_matchall_and_their_order() -> None:
     first = last_first.replace("matchall", "prio 1 matchall").replace("ip flower", "ip prio 2 flower")
     assert [one["match"] for one in port(DRR + first)["class"]] == [["any"]]
     assert left_out(DRR + first)[0].endswith(
-        "no filter that is taken leads to 1:1, and all marks lead elsewhere: it is left out"
+        "the filters before leave 1:1 nothing, and all marks lead elsewhere: it is left out"
     )
 
 
@@ -110,6 +109,8 @@ def test_filters_of_flower_and_matchall_and_their_order() -> None:
     [
         (U32.format("ip", 1, "ip dport 80 0xffff", 1), "match ip dport 80 0xffff"),
         (U32.format("ip", 1, "ip protocol 6 0xff", 1), "more than the DS field"),
+        (U32.format("ip", 1, ACKS.replace("0x0000 0xffc0", "0x05dc 0xffff"), 1), "more than the DS field"),
+        (U32.format("ip", 1, ACKS.replace("u8 0x10 0xff", "u8 0x02 0xff"), 1), "more than the DS field"),
         (U32.format("ip", 1, "u16 0x28 0xffff at 2", 1), "more than the DS field"),
         (U32.format("arp", 1, "u32 0 0", 1), "chain 0, protocol arp"),
         (U32.format("ip", 1, "u8 0x28 zz at 1", 1), "match 0x28 zz"),
@@ -168,9 +169,12 @@ def test_each_kind_of_packets_goes_where_the_first_filter_says(
 
 
 def test_packets_without_a_class() -> None:
-    assert "what has no class is dropped in Linux; here none is without" in left_out(DRR)[-3]
+    goes = "what has no class is dropped in Linux, and comes to 1:2 here"
+    assert [one["match"] for one in port(DRR)["class"]] == [["3"], ["any"]]
+    assert any(one.endswith(goes) for one in left_out(DRR))
     past = HTB.replace(" default 20", "")
-    assert any("goes past all classes in Linux" in one for one in left_out(past))
+    assert port(past)["class"][-1]["name"] == "1-30"
+    assert any("goes past all classes in Linux, and comes to 1:30 here" in one for one in left_out(past))
 
 
 def test_bands_take_what_forwarding_gives_them() -> None:
@@ -226,22 +230,123 @@ def test_a_class_alone_that_packets_may_go_past() -> None:
     alone = ROOT + "htb\ntc class add dev eth0 parent 1: classid 1:1 htb rate 1mbit\n"
     past = U32.format("ip", 1, "ip dsfield 0xb8 0xfc", 2)
     assert [one.rpartition(": ")[2] for one in left_out(alone + past)] == [
-        "nothing leads to its class in Linux; here all packets pass it",
-        "all packets pass the one class here",
+        "what has no class goes past all classes in Linux, and comes to 1:1 here",
+        "it leads to no class that has a queue",
     ]
-    assert left_out(alone + past.replace("flowid 1:2", "flowid 1:1")) == []
+    assert (
+        left_out(alone.replace("htb\n", "htb default 1\n") + past.replace("flowid 1:2", "flowid 1:1")) == []
+    )
 
 
-def test_a_hierarchy_is_refused_and_one_level_without_a_parent_is_not() -> None:
-    deeper = HTB + "tc class add dev eth0 parent 1:30 classid 1:31 htb rate 500kbit\n"
-    assert "perhop's htb has one level" in refused(deeper)[0]
+def test_classes_without_a_parent_lend_nothing() -> None:
     flat = HTB.replace("parent 1:1 ", "parent 1: ").replace("classid 1:1 ", "classid 1:40 ")
     made = port(flat)
     assert made["scheduler"] == {"kind": "htb"}
     assert [(one.get("ceil"), one.get("cburst")) for one in made["class"]][-1] == (None, "15360B")
-    more = HTB.replace("rate 2mbit", "rate 3mbit")
-    assert "its classes have 11Mbit/s, and more is not promised" in refused(more)[0]
     assert port(HTB.replace("default", "r2q 5 default"))["class"][0]["quantum"] == "50000B"
+
+
+def test_more_is_promised_than_the_parent_has() -> None:
+    more = HTB.replace("rate 2mbit", "rate 5mbit")
+    made = port(more)
+    assert made["scheduler"]["rate"] == "13Mbit/s"
+    assert {one["name"]: one.get("ceil") for one in made["class"]} == {
+        "1-10": "10Mbit/s", "1-20": "10Mbit/s", "1-30": None,
+    }  # fmt: skip
+    assert any("its classes have 13Mbit/s of their own, here as in Linux" in one for one in left_out(more))
+    shaped = (
+        more.replace("root handle 1: htb", "parent 9: handle 1: htb")
+        .replace(
+            "$TC qdisc del",
+            "tc qdisc add dev $DEV root handle 9: tbf rate 12mbit burst 5k latency 50ms; $TC qdisc del",
+        )
+        .replace("$TC qdisc del dev $DEV root 2>/dev/null || true", "")
+    )
+    assert refused(shaped)[0].endswith("its classes have 13Mbit/s, and its shaper less")
+
+
+TREE = """\
+tc qdisc add dev eth0 root handle 1: htb default 30
+tc class add dev eth0 parent 1: classid 1:1 htb rate 100mbit
+tc class add dev eth0 parent 1:1 classid 1:2 htb rate 60mbit ceil 80mbit burst 20k
+tc class add dev eth0 parent 1:2 classid 1:10 htb rate 10mbit ceil 100mbit prio 1
+tc class add dev eth0 parent 1:2 classid 1:20 htb rate 20mbit ceil 50mbit
+tc class add dev eth0 parent 1:1 classid 1:3 htb rate 15mbit ceil 40mbit
+tc class add dev eth0 parent 1:3 classid 1:30 htb rate 5mbit ceil 90mbit
+tc filter add dev eth0 parent 1: protocol ip prio 1 u32 match ip dsfield 0x20 0xe0 flowid 1:2
+tc filter add dev eth0 parent 1:2 protocol ip prio 1 u32 match ip dsfield 0x28 0xfc flowid 1:10
+tc filter add dev eth0 parent 1: protocol ip prio 2 u32 match ip dsfield 0x28 0xfc flowid 1:20
+tc filter add dev eth0 parent 1: protocol ip prio 3 u32 match ip dsfield 0x68 0xfc flowid 1:20
+"""
+
+
+def test_a_tree_of_htb_has_one_level() -> None:
+    made = port(TREE)
+    assert made["scheduler"] == {"kind": "htb", "rate": "100Mbit/s"}
+    # 60 in the ratio of 10 to 20; 15 to an only child; no ceiling above that of 1:2 and 1:3
+    assert {one["name"]: (one["rate"], one.get("ceil")) for one in made["class"]} == {
+        "1-10": ("20Mbit/s", "80Mbit/s"), "1-20": ("40Mbit/s", "50Mbit/s"), "1-30": ("15Mbit/s", "40Mbit/s"),
+    }  # fmt: skip
+    # what filters lead to 1:2 is decided there: the rest has the default
+    assert {one["name"]: one["match"] for one in made["class"]} == {
+        "1-10": ["AF11"], "1-20": ["AF31"], "1-30": ["any"],
+    }  # fmt: skip
+    (tree, burst) = left_out(TREE)
+    assert burst.endswith("burst 20k: a port of perhop has no such setting")
+    assert tree.startswith("line 3: ")
+    assert tree.endswith(
+        "burst 20k: perhop's htb has one level: what its classes leave goes to all, not to each other first; "
+        "each may have its 80Mbit/s, and all together more; its 60Mbit/s are "
+        "shared out in the ratio of their rates"
+    )
+    two = TREE.replace("1:1 classid 1:3 ", "1: classid 1:3 ")
+    assert port(two)["scheduler"]["rate"] == "98.333333Mbit/s"
+    assert port(two)["class"][-1] == {
+        "name": "1-30", "match": ["any"], "rate": "15Mbit/s", "queue": {"kind": "fifo", "limit": "1000p"},
+    }  # fmt: skip
+    deep = TREE + "".join(
+        f"tc class add dev eth0 parent 1:{n} classid 1:{n + 1} htb rate 1mbit\n" for n in range(30, 38)
+    )
+    assert refused(deep)[0].endswith("htb has 8 levels at most")
+    circle = TREE.replace("1:1 classid 1:2 ", "1:20 classid 1:2 ")
+    assert [one["name"] for one in port(circle)["class"]] == ["1-30"]
+    nowhere = [one.split(":")[0] for one in left_out(circle) if one.endswith("no packet comes to it")]
+    assert nowhere == ["line 3", "line 4", "line 5"]
+
+
+def test_what_is_deleted_replaced_or_changed() -> None:
+    gone = TREE + "tc class del dev eth0 classid 1:3\n" + "tc filter del dev eth0 parent 1: prio 3 u32\n"
+    assert [one["name"] for one in port(gone)["class"]] == ["1-10", "1-20"]
+    lost = [one for one in left_out(gone) if "takes it back" in one]
+    assert [(one.split(":")[0], one.rpartition(": ")[2]) for one in lost] == [
+        ("line 6", "line 12 takes it back"),
+        ("line 7", "line 12 takes it back"),
+        ("line 11", "line 13 takes it back"),
+    ]
+    assert queue(TREE + "tc qdisc del root dev eth0\n" + ROOT + "codel\n")["kind"] == "codel"
+    other = TREE + ROOT.replace("add", "replace") + "codel\n"
+    assert queue(other)["kind"] == "codel"
+    assert sum(one.endswith("line 12 replaces it") for one in left_out(other)) == 11
+    change = "tc class change dev eth0 parent 1:1 classid 1:3 htb rate 30mbit\n"
+    assert port(TREE + change)["class"][-1]["rate"] == "30Mbit/s"
+    assert left_out(TREE + "tc qdisc del dev eth0 ingress\n")[-1].endswith("there is nothing to take back")
+    assert left_out("tc qdisc del dev eth0 root\n" + ROOT + "codel\n") == []
+    ingress = "tc qdisc add dev eth0 handle ffff: ingress\n"
+    assert left_out(ROOT + "codel\n" + ingress + ingress.replace("add", "del"))[0].endswith(
+        "line 3 takes it back"
+    )
+    assert refused(TREE + "tc filter del dev eth0 parent 1: handle 800::800 u32\n")[0].endswith(
+        "filters are deleted by `prio`, or all of a parent"
+    )
+
+
+def test_a_class_whose_filter_is_not_taken() -> None:
+    of_port = U32.format("ip", 1, "ip dport 80 0xffff", 1) + U32.format("all", 9, "u32 0 0", 2)
+    assert [one["match"] for one in port(DRR + of_port)["class"]] == [["3"], ["any"]]
+    assert any(
+        one.endswith("quantum 1500: the filter that leads to 1:1 is not taken (line 4): mark 3 does")
+        for one in left_out(DRR + of_port)
+    )
 
 
 def test_transmit_queues_are_one() -> None:
@@ -269,7 +374,8 @@ def test_several_devices() -> None:
     assert queue(twice.replace("add", "replace"))["kind"] == "cake"
     assert port(two, device="ifb0")["class"][0]["queue"]["kind"] == "cake"
     assert left_out(two) == []
-    assert refused(two, device="eth9") == [
+    bare = two + "tc class add dev eth9 parent 1: classid 1:1 htb rate 1mbit\n"
+    assert refused(bare, device="eth9") == [
         "no qdisc stands at the root of eth9: there are those of eth0, ifb0"
     ]
 
@@ -280,8 +386,9 @@ def test_several_devices() -> None:
         ("", "no qdisc stands at the root"),
         ("hello\n", "no qdisc stands at the root"),
         ("[]", "no qdisc stands at the root"),
-        (ROOT + "hfsc default 1", "perhop has nothing like hfsc"),
+        (ROOT + "hfsc default 1", "hfsc is not taken"),
         (ROOT + "htb default 1", "it has no classes"),
+        (HTB.replace("rate 2mbit ceil", "ceil"), "htb ceil $UP prio 0: a class of htb has a `rate`"),
         (ROOT + "codel target 5", "valid"),
         (ROOT + "codel target 5x", "`5x` is not taken as a time"),
         (ROOT + "codel limit", "`limit` has no value, or is no word of codel"),
@@ -297,7 +404,6 @@ def test_several_devices() -> None:
         ("RATE=$((8 * 1000))kbit", "nothing is executed: write the value"),
         ("for i in 1 2 3; do", "no conditions, loops or functions: write the commands of tc out"),
         ("start() {", "no conditions, loops or functions: write the commands of tc out"),
-        (ROOT + "drr\ntc qdisc change dev eth0 root handle 1: drr", "only `add`, `replace` and"),
         ("echo 'never closed", "No closing quotation"),
         ('[{"kind": ', "not JSON: Expecting value"),
         ("[" * 5000, "not JSON: "),
@@ -351,11 +457,16 @@ def test_the_command(cli: Cli) -> None:
     Path("up.sh").write_text(HTB)
     done = cli("import", "tc", "up.sh", "-o", "up.toml", "--rate", "40Mbit/s", "--round-trip", "10ms")
     assert (done.code, done.out) == (0, "up.toml\n")
-    assert "left out: line 4: " in done.err
+    assert "left out: line 9: " in done.err
     assert cli("check", "up.toml").code == 0
     assert cli("import", "tc", "up.sh", "-o", "up.toml").code == 2
     assert 'rate = "40Mbit/s"\ndelay = "5ms"' in Path("up.toml").read_text()
-    assert cli("import", "tc", "up.sh", "--device", "eth1").code == 3
+    other = cli("import", "tc", "up.sh", "--device", "eth1")
+    assert (other.code, "--device eth1: up.sh has no such device" in other.err, "eth0" in other.err) == (
+        2,
+        True,
+        True,
+    )
     assert cli("import", "tc", "none.sh").code == 2
     assert [
         cli("import", "tc", "up.sh", *words).code for words in (("--rate", "x"), ("--round-trip", "3"))
@@ -368,7 +479,7 @@ def test_the_command_names_what_it_refuses_and_writes_nothing(cli: Cli) -> None:
     assert (done.code, done.out, Path("bad.toml").exists()) == (3, "", False)
     assert done.err.splitlines() == [
         "left out: line 1: modprobe ifb: no command of tc that sets up queues",
-        "refused: line 2: tc qdisc add dev eth0 root handle 1: hfsc default 1: perhop has nothing like hfsc",
+        "refused: line 2: tc qdisc add dev eth0 root handle 1: hfsc default 1: hfsc is not taken",
         "bad.sh: 1 line refused, nothing written; docs/import-tc.md says what is taken",
     ]
     done = cli("import", "tc", "bad.sh", "--json")

@@ -204,7 +204,7 @@ def test_classes_come_back_from_deploy(kind: str, shape: float | None) -> None:
     text = "\n".join(made.on("near").lines)
     if kind == "htb" and shape:
         # deploy says so, too: the rates are those of the whole link
-        assert "its classes have 2Mbit/s, and more is not promised in perhop" in refused(text)[0]
+        assert "its classes have 2Mbit/s, and its shaper less" in refused(text)[0]
         return
     got = port(text)
     (before,) = (one for one in tomllib.loads(asked.resolve())["port"] if one["class"][0]["name"] == "voice")

@@ -79,9 +79,9 @@ def test_where_all_break_a_promise_the_race_ends() -> None:
     assert (found.met, found.replications) == (False, (10, 10))
 
 
-def test_one_without_a_value_of_what_is_promised_leaves_at_once_and_a_failed_run_says_nothing() -> None:
+def test_one_without_a_value_of_what_is_promised_leaves_and_a_failed_run_says_nothing() -> None:
     found = decided(lambda number: None if number == 3 else 40.0, at(40.0), scores=(200.0, 100.0))
-    assert (found.treatment, found.met, found.replications) == (1, True, (4, 10))
+    assert (found.treatment, found.met, found.replications) == (1, True, (10, 10))
     select = Select((Goal("x", (), 1.0),), False, 0.02, 0.95, None, 20, WITHIN)
     race = Selecting(select, 1)
     for number in range(11):
@@ -258,6 +258,46 @@ def test_one_that_starves_a_class_is_out_of_the_race(raced: Callable[..., Store]
     assert found is not None
     assert found.impossible == ("line=fq",)
     assert said[2].endswith("Out of the race, as something that counts had no value, or zero, in a run: fq.")
+
+
+def test_where_none_can_be_taken_all_go_on_until_promises_are_judged(raced: Callable[..., Store]) -> None:
+    told = {
+        AS_IT_IS: {"wait": 0.2, "loss": 0.0, "goodput": -1.0},
+        "fq": {"wait": 0.02, "loss": 0.5, "goodput": -1.0},
+    }
+    store = raced([*told], lambda name, _: told[name])
+    answered = described(store)
+    assert answered is not None
+    assert answered[0] is None
+    assert answered[1][0].startswith("every candidate failed, or had a run without a value, or with zero")
+    judged = judge_promises(store)
+    assert [[one.verdict.value for one in own.parts] for own in judged.treatments] == [
+        ["contradicted", "supported"],
+        ["supported", "contradicted"],
+    ]
+    assert store.runs().filter(state="done").height == 20
+    assert store.runs().filter(state="missing").height == 0
+    assert "Of 2 promises in 2 treatments: 2 kept, 2 broken" in render(store)
+
+
+@pytest.mark.usefixtures("here", "undrawn")
+def test_promises_are_told_where_nothing_that_is_weighed_has_a_value(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A flow that begins after the end has no goodput, and a voice beside it waits too long."""
+    monkeypatch.setattr("perhop.experiment.executors.open_executor", lambda *_: ThreadPoolExecutor(1))
+    late = (
+        '[[udp]]\nname = "late"\nclass = "late"\nfrom = "a"\nto = "b"\nrate = "1kbit/s"\n'
+        'packet_size = "1kB"\nstart = "1990ms"\n'
+    )
+    Path("own.toml").write_text(PROMISED + late)
+    short = ("-s", "run.duration=2s", "--most", "10", "--weigh", "late:goodput=1", "-o", "race")
+    done = cli("recommend", "own.toml", "--goal", "promises", *short)
+    assert (done.code, "late:goodput has no value in any run" in done.err) == (2, True), done.err
+    assert re.search(r"Of 1 promise in \d+ treatments: \d+ (kept|broken)", done.out), done.out
+    told = cli("recommend", "own.toml", "--goal", "promises", *short, "--json")
+    verdicts = {one["promises"][0]["verdict"] for one in told.json()["promises"]}
+    assert (told.code, verdicts <= {"kept", "broken"}) == (2, True), verdicts
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 _PREFIXES = {
@@ -94,6 +94,8 @@ class Scale:
 
     factor: float
     unit: str
+    limits: tuple[float, float] = (-math.inf, math.inf)
+    """The least and the greatest value that there is, where an interval that is shown is cut."""
 
     @classmethod
     def of(cls, unit: str | None, largest: float) -> Scale:
@@ -107,7 +109,9 @@ class Scale:
         return cls(1.0, "" if unit is None or unit == "1" else unit)
 
     @classmethod
-    def spanning(cls, unit: str | None, values: Iterable[float]) -> Scale:
+    def spanning(
+        cls, unit: str | None, values: Iterable[float], limits: tuple[float, float] = (-math.inf, math.inf)
+    ) -> Scale:
         """Choose one unit for a column: smaller than the largest asks for, where the smallest would be lost.
 
         >>> Scale.spanning("bit/s", [4.17e6, 2.5e6]).unit, Scale.spanning("bit/s", [3.26e6, 35e3]).unit
@@ -121,7 +125,22 @@ class Scale:
         for factor, name in (*_STEPS[unit], (1.0, unit)) if known and unit in _STEPS else ():
             if factor < own.factor and min(known) < own.factor / 10 and max(known) < 1e5 * factor:
                 own = cls(factor, name)
-        return own
+        return replace(own, limits=limits)
+
+    def within(self, low: float, high: float) -> tuple[float, float]:
+        """Return the ends of an interval as it is shown, within the limits; one without ends stays.
+
+        >>> Scale(1.0, "", (1.0, 4.5)).within(4.1, 4.7)
+        (4.1, 4.5)
+        """
+        if not math.isfinite(high - low):
+            return low, high
+        return max(low, self.limits[0]), min(high, self.limits[1])
+
+    def told(self, intervals: Iterable[tuple[float, float]]) -> str:
+        """Return words for a heading if any of these intervals is cut, else nothing."""
+        is_cut = any(self.within(*one) != one for one in intervals)
+        return ", cut to the scale from {:g} to {:g}".format(*self.limits) if is_cut else ""
 
     @property
     def in_unit(self) -> str:
@@ -131,6 +150,17 @@ class Scale:
         'rate in Mbit/s, fairness'
         """
         return f" in {self.unit}" if self.unit else ""
+
+    def mean(self, mean: float, low: float, high: float) -> str:
+        """Return a mean with its interval, cut where that goes beyond the limits.
+
+        >>> Scale(1.0, "", (1.0, 4.5)).mean(4.4, 4.1, 4.7)
+        '4.4 (4.1 to 4.5)'
+        """
+        least, most = self.within(low, high)
+        if (least, most) == (low, high):
+            return self.value(mean, (high - low) / 2)
+        return f"{self.value(mean)} ({self.value(least)} to {self.value(most)})"
 
     def value(self, value: float, half: float = math.nan, digits: int = 4) -> str:
         """Return a value, with what is to either side of it if that is finite, and the unit."""

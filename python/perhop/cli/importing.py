@@ -82,7 +82,10 @@ def tc(
     may_replace = options.target(out, force) if out is not None else never
     bit_s = _base("--rate", rate, "bit/s", "20Mbit/s") if rate else 0
     trip_ns = _base("--round-trip", round_trip, "s", "30ms", 1e9)
-    found = imported(_read(file), file.name, device, bit_s, trip_ns)
+    try:
+        found = imported(_read(file), file.name, device, bit_s, trip_ns)
+    except LookupError as error:
+        raise UsageError(f"--device {device}: {file} has no such device", f"one of {error}") from None
     return _finish(found, file, "tc", out, may_replace, as_json)
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from perhop.scenario.scenario import Scenario
 
 _DEVICE = re.compile(r"[^\s/;&|$`'\"\\]{1,15}")
+_HELD = re.compile(r" (?:rate|bandwidth) \d")
 _INTERFACE = re.compile(r"[^\s\"\\]+")
 
 
@@ -89,7 +90,7 @@ def known(scenario: Scenario, node: str | None, with_: str) -> str:
 
 def _sqm(asked: Asked) -> int:
     """Print the section of SQM for the line of a node; where it has several, the device names whose."""
-    from perhop.cli.output import print_json
+    from perhop.cli.output import note, print_json
     from perhop.deploy.sqm import NoSectionError, section
     from perhop.recommend.line import slow_links
 
@@ -105,13 +106,14 @@ def _sqm(asked: Asked) -> int:
     ((to, name),) = names.items()
     share = asked.share
     try:
-        text = section(asked.scenario, node, to, name, 0.95 if share is None else share)
+        text, warnings = section(asked.scenario, node, to, name, 0.95 if share is None else share)
     except NoSectionError as error:
         raise UsageError(f"--with sqm: {error}", "--with tc names the nearest that Linux has") from error
     if asked.as_json:
-        print_json({"with": "sqm", "at": node, "to": to, "text": text})
+        print_json({"with": "sqm", "at": node, "to": to, "text": text, "warnings": warnings})
     else:
         print(text, end="")
+        note(*(f"warning: {one}" for one in warnings))
     return ExitCode.DONE
 
 
@@ -138,6 +140,10 @@ def _tc(asked: Asked) -> int:
                 note(f"cannot: {node} to {port.to}: {why}")
             print(f"# cannot: {why}")
         print("\n".join(port.lines))
+    if not all(any(_HELD.search(line) for line in port.lines) for port in ports):
+        note(
+            "a device that is faster than its line leaves the queue to the modem: --shape 95% holds it there"
+        )
     if any(port.device == "$DEV" for port in ports):
         note(f"DEV is to be set: --device {','.join(f'{one.to}=DEV' for one in ports)}")
     return ExitCode.DONE

@@ -262,6 +262,7 @@ def _tell(made: campaign.Made, as_json: bool) -> int:
     """Print the answer of a race and the path of its page."""
     from dataclasses import asdict
 
+    from perhop.judge.promises import judge_promises
     from perhop.recommend.beside import beside
     from perhop.say import campaign as words
     from perhop.say import promised, promises, recommendation
@@ -272,6 +273,12 @@ def _tell(made: campaign.Made, as_json: bool) -> int:
     found, sentences = answered
     if found is None:
         note(*words.failures(failed))
+        # promises are judged whatever else has no value
+        judged = judge_promises(store)
+        if as_json:
+            print_json({"store": str(store.folder), "report": str(page), **promises.document(judged)})
+        else:
+            show(*promises.told(judged), f"report: {page.resolve()}")
         raise CommandError(
             ExitCode.FAILED_RUNS if failed else ExitCode.USAGE,
             sentences[0],

@@ -46,6 +46,8 @@ class Configuration:
         self.cannot: list[str] = []
         for link, table in asked.ports:
             self._port(link, table)
+        for end, why in asked.wandering.items():
+            self._tell(f"to {end}", [f"--shape: {why}"])
         self._conditioners(asked)
 
     def document(self, names: Mapping[str, str]) -> Table:

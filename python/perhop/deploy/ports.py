@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from perhop.deploy.marks import number
 from perhop.models.network import is_member
-from perhop.units import quantity
+from perhop.units import bit_rate, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,12 +35,15 @@ class Node:
         As the resolved file has them.
     packet
         `run.packet_size` in bytes, or else `PACKET`.
+    wandering
+        By the other end of a link: why a share of its rate is nothing to hold its port to.
     """
 
     neighbours: list[str]
     ports: list[tuple[LinkView, Table]]
     conditioners: list[Table]
     packet: int
+    wandering: dict[str, str]
 
 
 def asked_at(scenario: Scenario, node: str, shape: float | None = None) -> Node:
@@ -59,7 +62,14 @@ def asked_at(scenario: Scenario, node: str, shape: float | None = None) -> Node:
     if shape is not None and own and not chosen:
         # a FIFO before the slowest link can be held as well
         chosen = [min(own, key=lambda one: one[0].rate_bit_s)]
+    wandering = {}
     if shape is not None:
+        wandering = {
+            link.target: why
+            for link, table in chosen
+            if "shaper" not in table and "rate" not in table["class"][0]["queue"]
+            for why in wanders(link)
+        }
         chosen = [
             (link, {"shaper": {"rate": f"{link.rate_bit_s * shape:.0f}bit/s"}} | table)
             for link, table in chosen
@@ -69,7 +79,20 @@ def asked_at(scenario: Scenario, node: str, shape: float | None = None) -> Node:
         chosen,
         [one for one in resolved.get("conditioner", []) if is_member(node, one["at"])],
         octets(resolved["run"].get("packet_size", f"{PACKET}B")),
+        wandering,
     )
+
+
+def wanders(link: LinkView) -> list[str]:
+    """Return why a share of its rate is nothing to hold a port to, of a link whose rate follows a trace."""
+    if link.trace is None:
+        return []
+    mean = bit_rate(link.rate_bit_s)
+    return [
+        f"the rate follows {link.trace}, and a share is of its mean, {mean}: while the link is slower, "
+        "the queue is in front of it and not here. Give the port a `shaper` with a rate that the link nearly "
+        "always has; on OpenWrt cake-autorate follows such a link"
+    ]
 
 
 def port_of(tables: list[Table], link: LinkView) -> Table | None:

@@ -27,6 +27,10 @@ DEFAULTS: dict[str, Table] = {
 """What a queue has beyond its qdisc's settings where it is as by default."""
 
 
+_LARGEST = 65_536
+"""Bytes of what Linux makes of several packets, at most: `GSO_LEGACY_MAX_SIZE`."""
+
+
 def qdisc(queue: Table, rate_bit_s: float) -> tuple[str, list[str]]:
     """Return the qdisc that comes nearest to a queue, and what it leaves out."""
     make = _MAKERS.get(queue["kind"])
@@ -52,8 +56,10 @@ Maker = Callable[[Table, float, list[str]], str]
 
 
 def _fifo(queue: Table, rate: float, cannot: list[str]) -> str:
-    del rate, cannot
+    del rate
     amount, unit = quantity(queue.pop("limit"))
+    if unit == "B":
+        cannot += _at_once(amount)
     return f"{'pfifo' if unit == 'p' else 'bfifo'} limit {amount:.0f}"
 
 
@@ -80,6 +86,7 @@ def _said(kind: str, queue: Table, cannot: list[str]) -> Iterator[str]:
 def _red(queue: Table, rate: float, cannot: list[str]) -> str:
     low, high, limit = (octets(queue.pop(key)) for key in ("min_th", "max_th", "limit"))
     burst = max(1, round((2 * low + high) / (3 * PACKET)))
+    cannot += _at_once(limit)
     cannot.append("queue red: `w_q` follows from avpkt and burst, and max_th is a limit (no `gentle`)")
     del queue["w_q"]
     queue.pop("gentle", None)
@@ -122,6 +129,16 @@ _MAKERS: dict[str, Maker] = {
     "cake": _cake,
     **{kind: partial(_own, kind) for kind in ("codel", "pie", "dualpi2")},
 }
+
+
+def _at_once(limit: float) -> list[str]:
+    """Return a warning of a limit in bytes that a large packet of Linux itself exceeds."""
+    if limit >= _LARGEST:
+        return []
+    return [
+        f"limit: Linux hands over up to {_LARGEST} bytes at once (GSO, GRO), which {limit:.0f} drop: "
+        "ethtool -K DEV tso off gso off, and gro off where packets come in"
+    ]
 
 
 def _packets(limit: str, cannot: list[str]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import tomllib
 from typing import TYPE_CHECKING
 
-from perhop.deploy.ports import Table, port_of
+from perhop.deploy.ports import Table, port_of, wanders
 from perhop.units import quantity
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ class NoSectionError(ValueError):
     """A line that no section can describe; the message is the reason."""
 
 
-def section(scenario: Scenario, node: str, to: str, device: str, share: float) -> str:
-    """Return the section for the line from a node to another.
+def section(scenario: Scenario, node: str, to: str, device: str, share: float) -> tuple[str, list[str]]:
+    """Return the section for the line from a node to another, and warnings of rates that follow traces.
 
     Parameters
     ----------
@@ -50,7 +50,13 @@ def section(scenario: Scenario, node: str, to: str, device: str, share: float) -
     scripts = {_script(link, queue) for link, queue in ways}
     if len(scripts) > 1:
         raise NoSectionError(f"both ways have one script, and these ask for {' and '.join(sorted(scripts))}")
-    return "\n".join([*_lines(ways, device, share, scripts.pop()), ""])
+    warnings = [
+        f"{link.source} to {link.target}: {why}"
+        for link, queue in ways
+        if "rate" not in queue
+        for why in wanders(link)
+    ]
+    return "\n".join([*_lines(ways, device, share, scripts.pop()), ""]), warnings
 
 
 def _queue(tables: list[Table], link: LinkView) -> Table:

@@ -58,6 +58,7 @@ def commands(scenario: Scenario, node: str, shape: float | None = None) -> list[
     asked = asked_at(scenario, node, shape)
     found = [_port(table, link) for link, table in asked.ports]
     for made in found:
+        made.cannot += [f"--shape: {why}" for end, why in asked.wandering.items() if end == made.to]
         made.cannot += [
             f"conditioner {one['name']}: no qdisc meters; filters with `police`, or nft, come nearest"
             for one in asked.conditioners

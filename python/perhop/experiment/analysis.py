@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy.typing as npt
@@ -55,6 +55,8 @@ class AnalysisRequest:
         few effects.
     apart
         Whether each group of a response is analysed for itself where there are few: groups are no setting.
+    limits
+        The least and the greatest value of responses that have them, by name.
     """
 
     factors: Mapping[str, Sequence[str]]
@@ -68,6 +70,7 @@ class AnalysisRequest:
     order: int | None = None
     each: bool = False
     apart: bool = False
+    limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
 
     @property
     def planned(self) -> int:
@@ -125,6 +128,7 @@ class Analysis:
     effects: Effects | None = None
     found: frozenset[str] = frozenset()
     level: float = LEVEL
+    limits: tuple[float, float] = (-math.inf, math.inf)
 
     @property
     def name(self) -> str:

@@ -58,6 +58,7 @@ def asked_of(
         order,
         campaign.stop is not None and campaign.stop.each,
         apart,
+        {response.name: response.limits for response in campaign.responses},
     )
 
 
@@ -162,6 +163,7 @@ def _response(rows: pl.DataFrame, response: str, asked: AnalysisRequest) -> list
         (),
         known,
         level=asked.level,
+        limits=asked.limits.get(response, (-math.inf, math.inf)),
     )
     check_keep(start, asked)
     if not factors:

@@ -55,6 +55,11 @@ _SIGNS: dict[str, Callable[[Any, Any], Any]] = {
     "/": operator.truediv,
 }
 
+_LIMITS = {("calls", "mos"): (1.0, 4.5)}
+"""The least and the greatest value of a column: ITU-T G.107 annex B."""
+_STAYING = ("mean", "min", "max", "median", "quantile")
+"""Statistics that are within the limits of their column."""
+
 Group = tuple[str, ...]
 """Values of the columns after ``by``; empty where there is none."""
 
@@ -181,6 +186,14 @@ class Response:
         if self.given is not None or isinstance(self.measure.of, Function):
             return self.given
         return unit(self.measure.of, self.units)
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The least and the greatest value that there is, of a statistic of a column that has them."""
+        of = self.measure.of
+        if isinstance(of, Statistic) and isinstance(of.of, Name) and of.name.text in _STAYING:
+            return _LIMITS.get((of.table.text, of.of.text), (-math.inf, math.inf))
+        return -math.inf, math.inf
 
     def faults(self, vocabulary: Vocabulary = NO_WORDS) -> list[SyntaxFault]:
         """Return mistakes in the names and values of the expression."""

@@ -76,7 +76,7 @@ class Selecting:
     """Gives each replication to a race once all runs are there that it asks for.
 
     A treatment that breaks a bound leaves the race; only one that is known to keep all is taken, and drops
-    others that are worse.
+    others that are worse. Where there are bounds, each treatment has as many runs as judging them takes.
     """
 
     def __init__(self, select: Select, treatments: int) -> None:
@@ -84,6 +84,7 @@ class Selecting:
         self._treatments = treatments
         self.race = race(select, treatments)
         self._looked = 0
+        self._least = min(MIN_REPLICATIONS, select.most) if select.bounds else 0
         self._asked = np.zeros(treatments, int)
         self._waiting: dict[int, dict[int, Mapping[str, Values] | None]] = {}
         self._keeping = [Keeping(select.bounds) for _ in range(treatments)]
@@ -100,7 +101,7 @@ class Selecting:
         self._waiting.setdefault(replication, {})[treatment] = values
         while self.decided is None and self._is_complete():
             found = self._waiting.pop(self._looked, {})
-            self._asked += self.race.left
+            self._asked += self._wanted()
             self._looked += 1
             for each in map(int, np.flatnonzero(self.race.left)):
                 self._keeping[each].add(found[each])
@@ -114,20 +115,26 @@ class Selecting:
         """Return whether a run is still wanted."""
         if self.decided is None and self.race.left[treatment]:
             return True
-        return replication < int(self._asked[treatment])
+        return replication < max(self._least, int(self._asked[treatment]))
 
     @property
     def left(self) -> int:
         """How many treatments are still in the race."""
         return int(self.race.left.sum())
 
+    def _wanted(self) -> npt.NDArray[np.bool_]:
+        """Return whose runs the next look needs."""
+        return self.race.left | (self._looked < self._least)
+
     def _is_complete(self) -> bool:
         found = self._waiting.get(self._looked, {})
-        return all(each in found for each in np.flatnonzero(self.race.left))
+        return all(each in found for each in np.flatnonzero(self._wanted()))
 
     def _look(self, out: npt.NDArray[np.bool_]) -> None:
         choice = self.race.choice()
         hopeless = not (self.race.left & ~self.race.hopeless & ~out).any()
+        if self._looked < self._least:
+            return
         if bool(choice.decided) or hopeless or self._looked >= self._select.most:
             found = bool(self.race.sound.any())
             self.decided = Selected(

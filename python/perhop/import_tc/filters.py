@@ -26,6 +26,8 @@ _FIELDS |= {"ip6 protocol": (8, 6), "ip6 priority": (12, 0), "u8": (8, 0), "u16"
 """Bits and offset of what is compared; the traffic class of IPv6 ends 12 bits behind the start."""
 _MATCH = re.compile(rf"match ({'|'.join(_FIELDS)}) (\S+) (\S+)(?: at (\d+))?(?= |$)")
 _TOS = re.compile(r"ip_tos (\w+)(?:/(\w+))?(?= |$)")
+_BESIDE = re.compile(r"\b(?:not_in_hw|skip_hw|skip_sw)\b|match ip6? (?:src|dst) \S+/0(?= |$)")
+"""What says nothing of packets; an address of which no bit counts takes all."""
 _GOAL = re.compile(r"(?:flowid|classid) (\S+)")
 
 
@@ -43,8 +45,10 @@ def taken(part: Part) -> frozenset[Kind]:
     Refused
         It looks at more than marks and ACKs, or does more than choose a class.
     """
+    if part.kind not in ("u32", "flower", "matchall"):
+        raise Refused(f"filters of kind {part.kind}")
     version, chain = part.options.get("protocol", "all"), part.options.get("chain", "0")
-    text = re.sub(r"\b(?:not_in_hw|skip_hw|skip_sw)\b", "", _GOAL.sub("", " ".join(part.options["words"])))
+    text = _BESIDE.sub("", _GOAL.sub("", " ".join(part.options["words"])))
     header: dict[int, tuple[int, int]] = {}
     compared = [(_FIELDS[field], value, mask, at) for field, value, mask, at in _MATCH.findall(text)]
     if part.kind == "flower":
@@ -61,20 +65,19 @@ def taken(part: Part) -> frozenset[Kind]:
     more = (_TOS if part.kind == "flower" else _MATCH).sub("", text).strip()
     if more or chain != "0" or version not in ("all", "ip", "ipv6"):
         raise Refused(more or f"chain {chain}, protocol {version}")
-    if part.kind not in ("u32", "flower", "matchall"):
-        raise Refused(f"filters of kind {part.kind}")
     return _of_header(header, version == "ipv6" and part.kind == "u32")
 
 
 def _of_header(header: dict[int, tuple[int, int]], is_six: bool) -> frozenset[Kind]:
     """Read comparisons, each a value and a mask of 32 bits of the header, by offset.
 
-    An ACK without data is TCP of some length with the flag ACK, as in the filters of `perhop deploy` and in
-    those of the Linux Advanced Routing HOWTO.
+    An ACK without data is TCP of less than 128 bytes. The filters of `perhop deploy` and of the Linux
+    Advanced Routing HOWTO look at the flag ACK as well, those of wondershaper do not.
     """
     shift, length, protocol, flags = (
         (22, (4, 0xFFFF0000), (4, 0xFF00), 52) if is_six else (18, (0, 0xFFFF), (8, 0xFF0000), 32)
     )
+    least = length[1] // 0xFFFF
 
     def field(word: int, mask: int) -> tuple[int, int]:
         value, own = header.get(word, (0, 0))
@@ -82,11 +85,12 @@ def _of_header(header: dict[int, tuple[int, int]], is_six: bool) -> frozenset[Ki
 
     value, mask = (number >> shift for number in field(0, 63 << shift))
     is_tcp = field(*protocol) == (6 * protocol[1] // 255, protocol[1])
-    is_ack = is_tcp and field(*length)[1] > 0 and field(flags, 1 << 20) == (1 << 20, 1 << 20)
+    is_short = field(length[0], 0xFF80 * least) == (0, 0xFF80 * least)
+    is_ack = is_tcp and is_short and (flags not in header or field(flags, 1 << 20) == (1 << 20, 1 << 20))
     others = {word for word, (_, own) in header.items() if own} - {0}
-    if others - ({length[0], protocol[0], flags} if is_ack else set()):
-        raise Refused("more than the DS field")
-    if not is_ack and field(0, (1 << shift - 2) - 1)[1]:
+    if others - ({length[0], protocol[0], flags} if is_ack else set()) or (
+        not is_ack and field(0, (1 << shift - 2) - 1)[1]
+    ):
         raise Refused("more than the DS field")
     return frozenset((mark, ack) for mark, ack in ALL if mark & mask == value & mask and (ack or not is_ack))
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from perhop.import_ns2.remarks import Refused, Remarks
-from perhop.import_tc.filters import ALL, taken, target
-from perhop.import_tc.quantities import WRITTEN, count, rate, size, time
+from perhop.import_tc.classify import Classifier
+from perhop.import_tc.filters import ALL
+from perhop.import_tc.htb import Leaf, Tree
+from perhop.import_tc.quantities import count, rate, size, time
 from perhop.import_tc.queues import FIFO, KINDS, Table, leave, queue
 from perhop.import_tc.reading import INGRESS, Part, ident
 from perhop.units import written_rate
@@ -20,9 +22,7 @@ if TYPE_CHECKING:
 _PRIOMAP = (1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1)
 _PRIORITIES = (0, 2, 6, 4)
 """`skb->priority` by two bits of the DS field, as IPv4 forwarding sets it: `ip_tos2prio`; Linux, route.c."""
-_SPARE = range(3, 64, 4)
-"""Code points for local use (RFC 2474 section 6, pool 2)."""
-_OF_HTB = {"rate": "rate", "ceil": "rate", "burst": "bytes", "cburst": "bytes", "quantum": "bytes"}
+_OF_HTB = ("rate", "ceil", "burst", "cburst", "quantum")
 
 
 @dataclass
@@ -48,13 +48,12 @@ class Port:
         The part that was looked at last: the one that is refused.
     """
 
-    def __init__(self, root: Part, parts: list[Part]) -> None:
-        self.parts, self.at = parts, root
+    def __init__(self, root: Part, parts: list[Part], left_out: Remarks) -> None:
+        self.parts, self.at, self.left_out = parts, root, left_out
         self.settings: Table = {}
         self.sources: list[Part] = []
         self.classes: list[Class] = []
         self.rate_bit_s = 0
-        self.left_out = Remarks()
         self._used = set[Part]()
 
     def take(self, part: Part) -> None:
@@ -74,18 +73,19 @@ class Port:
                 self.rate_bit_s = rate(part.options["bandwidth"])
         elif kind == "mq":
             self._transmit_queues(part)
+        elif kind == "dsmark":
+            self.left_out.add(*part.remark("marks are for a conditioner to set"))
+            self._inside(part, FIFO, (major, 0), part.handle)
         elif kind == "tbf" or (kind == "htb" and len(classes) == 1):
             self._shaper(part, classes[0] if kind == "htb" else part)
         elif kind in ("prio", "pfifo_fast"):
             self._bands(part)
-        elif kind == "htb" and classes:
+        elif kind == "htb":
             self._htb(part, classes)
         elif kind == "drr" and classes:
-            self._schedule(part, "drr", [self._class(one, self._drr(one)) for one in classes], lambda _: None)
+            self._schedule(part, {"kind": kind}, [self._class(one, self._drr(one)) for one in classes])
         else:
-            raise Refused(
-                f"perhop has nothing like {kind}" if kind not in ("htb", "drr") else "it has no classes"
-            )
+            raise Refused(f"{kind} is not taken" if kind != "drr" else "it has no classes")
 
     def leave_rest(self) -> None:
         """Name the parts that no packet comes to."""
@@ -114,7 +114,9 @@ class Port:
         for part in found:
             self._at(part)
             if part.kind not in KINDS:
-                raise Refused("a class of perhop has a queue, and no classes or shaper of its own")
+                raise Refused(
+                    f"a class of perhop has a queue of its own, and {part.kind} is not taken as one"
+                )
             made = queue(part, self.left_out)
         return {"queue": made}, found
 
@@ -147,21 +149,16 @@ class Port:
         self.sources += dict.fromkeys((part, source))
         self._leave(source, "rate", "limit", "burst", "lat", *sizes, "mpu_rate", *_OF_HTB, "prio")
         if source is not part:
-            goals = [self._default(part)((0, False))]
-            for one, goal in self._filters(part):
-                goals += [goal] if goal else []
-                if goal != source.handle:
-                    self.left_out.add(*one.remark("all packets pass the one class here"))
-            if source.handle not in goals:
-                self.left_out.add(
-                    *part.remark("nothing leads to its class in Linux; here all packets pass it")
-                )
-        inner = self._below(part.handle, (part.handle[0], 1), source.handle)
-        if inner:
+            self._classified(part, {source.handle: source}, (), self._default(part))
+        own = {"kind": "fifo", "limit": f"{limit}B"} if source is part else FIFO
+        self._inside(source, own, part.handle, (part.handle[0], 1), source.handle)
+
+    def _inside(self, part: Part, own: Table, *parents: Id) -> None:
+        """Take the qdisc within another one that has no classes, or its own queue."""
+        if inner := self._below(*parents):
             self.take(inner[0])
         else:
-            own = {"kind": "fifo", "limit": f"{limit}B"} if source is part else FIFO
-            self.classes = [Class(source.handle, {"queue": own}, [], set(ALL))]
+            self.classes = [Class(part.handle, {"queue": own}, [], set(ALL))]
 
     def _bands(self, part: Part) -> None:
         bands, major = count(part.options.get("bands", 3)), part.handle[0]
@@ -171,7 +168,7 @@ class Port:
         self._leave(part, "bands", "priomap")
         classes = [Class(one, *self._leaf(one)) for one in ((major, n) for n in range(1, bands + 1))]
         default = [(major, 1 + priomap[priority]) for priority in _PRIORITIES]
-        self._schedule(part, "strict-priority", classes, lambda kind: default[kind[0] >> 1 & 3])
+        self._schedule(part, {"kind": "strict-priority"}, classes, lambda kind: default[kind[0] >> 1 & 3])
 
     def _drr(self, part: Part) -> Table:
         self._at(part)
@@ -181,104 +178,70 @@ class Port:
         return {"quantum": f"{size(part.options.get('quantum', 1514))}B"}
 
     def _htb(self, part: Part, parts: list[Part]) -> None:
-        parents = {one.parent for one in parts}
-        inner = [one for one in parts if one.handle in parents]
-        leaves = [one for one in parts if one.handle not in parents]
-        for one in inner:
-            self._at(one)
-            if any(other.parent != one.handle for other in leaves) or len(inner) > 1:
-                raise Refused("perhop's htb has one level: all classes have the same parent, or none")
+        tree = Tree((part.handle[0], 0), parts, self.left_out, self._at)
         self._leave(part, "default", "r2q")
-        more = self._htb_class(inner[0], 10, borrows=False) if inner else {}
-        promised = sum(rate(one.options.get("rate", 0)) for one in leaves)
-        whole = rate(inner[0].options["rate"]) if inner else promised
-        if promised > whole:
-            raise Refused(f"its classes have {written_rate(promised)}, and more is not promised in perhop")
-        self.rate_bit_s = self.rate_bit_s or whole
+        made: Table = {"kind": "htb"}
+        for one in tree.inner:
+            self.at = one
+            is_top = one is tree.top
+            self._leave(one, "rate", "ceil", "prio", "quantum", *(("burst", "cburst") if is_top else ()))
+            made |= {"burst": f"{size(one.options['burst'])}B"} if is_top and "burst" in one.options else {}
+        if self.settings and tree.rate > self.rate_bit_s:
+            raise Refused(f"its classes have {written_rate(tree.rate)}, and its shaper less")
+        made |= {"rate": written_rate(tree.rate)} if tree.inner else {}
+        self.rate_bit_s = self.rate_bit_s or tree.rate
         r2q = count(part.options.get("r2q", 10))
         # by default it is the device's txqueuelen, too
         limit = count(part.options.get("direct_qlen", 1000)) if part.is_shown else 1000
-        classes = [self._class(one, self._htb_class(one, r2q, bool(inner)), limit) for one in leaves]
-        own: Table = {word: more[word] for word in ("rate", "burst") if word in more}
-        self._schedule(part, "htb", classes, self._default(part), own, inner)
+        classes = [self._class(leaf.part, self._htb_class(leaf, r2q), limit) for leaf in tree.leaves]
+        self._schedule(part, made, classes, self._default(part), tree.inner)
 
-    def _htb_class(self, part: Part, r2q: int, borrows: bool) -> Table:
+    def _htb_class(self, leaf: Leaf, r2q: int) -> Table:
+        part = leaf.part
         self._at(part)
-        given = {"rate": 0} | part.options
         self._leave(part, *_OF_HTB, "prio")
-        made = {word: WRITTEN[unit](given[word]) for word, unit in _OF_HTB.items() if word in given}
-        if not borrows:
+        made = {"rate": written_rate(int(leaf.rate))}
+        made |= {"ceil": written_rate(leaf.ceil)} if leaf.ceil > int(leaf.rate) else {}
+        sizes = {word: f"{size(part.options[word])}B" for word in _OF_HTB[2:] if word in part.options}
+        if not part.parent[1]:
             # nothing is lent without a parent, so that its own bucket is all that counts
-            made = {word: made[word] for word in made if word not in ("ceil", "cburst")}
-            made |= {"cburst": made["burst"]} if "burst" in made else {}
+            sizes["cburst"] = sizes.get("burst", "")
+        made |= {word: length for word, length in sizes.items() if length}
         if "quantum" not in made and r2q not in (0, 10):
-            made["quantum"] = f"{min(max(rate(given['rate']) // 8 // r2q, 1000), 200_000)}B"
-        priority = min(count(given.get("prio", 0)), 7)
+            made["quantum"] = f"{min(max(rate(part.options['rate']) // 8 // r2q, 1000), 200_000)}B"
+        priority = min(count(part.options.get("prio", 0)), 7)
         return made | ({"priority": priority} if priority else {})
 
     def _schedule(
         self,
         part: Part,
-        kind: str,
+        settings: Table,
         classes: list[Class],
-        default: Callable[[Kind], Id | None],
-        settings: Table | None = None,
-        more: Iterable[Part] = (),
+        default: Callable[[Kind], Id | None] = lambda _: None,
+        inner: Iterable[Part] = (),
     ) -> None:
-        self.settings["scheduler"] = {"kind": kind} | (settings or {})
-        self.sources += [part, *more]
-        self.classes = classes
-        self._assign(part, classes, default)
+        """Take a scheduler with its classes, and give each kind of packets to one."""
+        self.settings["scheduler"] = settings
+        self.sources += [part, *inner]
+        own = {one.ident: (one.sources or [part])[0] for one in classes}
+        found = self._classified(part, own, inner, default)
+        kinds = found.kinds()
+        order = found.first if part.kind in ("htb", "drr") else list(own)
+        self.classes = [replace(one, takes=kinds[one.ident]) for one in classes if kinds[one.ident]]
+        self.classes.sort(key=lambda one: order.index(one.ident))
+
+    def _classified(
+        self,
+        part: Part,
+        own: dict[Id, Part],
+        inner: Iterable[Part],
+        default: Callable[[Kind], Id | None],
+    ) -> Classifier:
+        self.at = part
+        found = Classifier(part, self.parts, own, {one.handle for one in inner}, default, self.left_out)
+        self._used.update(found.filters)
+        return found
 
     def _default(self, part: Part) -> Callable[[Kind], Id]:
         found = (part.handle[0], ident(str(part.options.get("default", "0")).removeprefix("0x"))[0])
         return lambda _: found
-
-    def _assign(self, part: Part, classes: list[Class], default: Callable[[Kind], Id | None]) -> None:
-        """Give each kind of packets to the class of the first filter that takes it, or to its default."""
-        given: dict[Kind, Id] = {}
-        own = {one.ident: one for one in classes}
-        for one, goal in self._filters(part):
-            try:
-                kinds = taken(one)
-            except Refused as error:
-                self.left_out.add(*one.remark(f"a port knows marks and ACKs without data: {error}"))
-                continue
-            if goal in own:
-                given |= {kind: goal for kind in kinds if kind not in given}
-            else:
-                self.left_out.add(*one.remark("it leads to no class that has a queue"))
-        self.at = part
-        whole = {kind: given.get(kind, default(kind)) for kind in ALL}
-        spare = [mark for mark in _SPARE if (mark, False) not in given]
-        for goal in [one for one in own if one not in whole.values()]:
-            source = (own[goal].sources or [part])[0]
-            why = f"no filter that is taken leads to {goal[0]:x}:{goal[1]:x}"
-            if spare:
-                mark = spare.pop(0)
-                whole |= {(mark, False): goal} | {(mark, True): given.get((mark, True), goal)}
-                self.left_out.add(*source.remark(f"{why}: mark {mark} does"))
-            else:
-                classes.remove(own[goal])
-                self.left_out.add(*source.remark(f"{why}, and all marks lead elsewhere: it is left out"))
-        if set(whole.values()) - own.keys():
-            what = "goes past all classes" if part.kind == "htb" else "is dropped"
-            self.left_out.add(*part.remark(f"what has no class {what} in Linux; here none is without"))
-        for one_class in classes:
-            one_class.takes = {kind for kind in ALL if whole[kind] == one_class.ident}
-        if part.kind in ("htb", "drr"):
-            order = [*dict.fromkeys(given.values()), *own]
-            classes.sort(key=lambda one: (one.ident == default((0, False)), order.index(one.ident)))
-
-    def _filters(self, part: Part) -> list[tuple[Part, Id | None]]:
-        """Return filters in order, with where they lead; of those without a number the last is the first."""
-        found: list[tuple[int, Part, Id | None]] = []
-        for one in self.parts:
-            if one.what == "filter" and one.parent in ((part.handle[0], 0), (0, 0)):
-                self.at, goal = one, target(one)
-                if one.parent == (0, 0) and (goal or part.handle)[0] != part.handle[0]:
-                    continue
-                self._used.add(one)
-                pref = one.options.get("pref", min((at for at, _, _ in found), default=49153) - 1)
-                found.append((count(pref), one, goal))
-        return [(one, goal) for _, one, goal in sorted(found, key=lambda each: each[0])]

@@ -20,10 +20,12 @@ INGRESS: Id = (0xFFFF, 0xFFF1)
 _NAMED = {"root": ROOT, "ingress": INGRESS, "clsact": INGRESS, "egress": INGRESS}
 
 _OBJECTS = ("qdisc", "class", "filter")
-_VERBS = ("add", "replace", "change", "del", "delete", "show", "list", "ls", "link")
+_CHANGES = ("add", "replace", "change", "del", "delete")
+_VERBS = (*_CHANGES, "show", "list", "ls", "link")
 _HEAD = {word: word for word in ("dev", "parent", "handle", "protocol", "chain", "leaf", "refcnt")}
 _HEAD |= {"classid": "handle", "proto": "protocol"}
 _PREF = ("pref", "prio", "preference", "priority")
+_STAB = ("mtu", "tsize", "mpu", "overhead", "linklayer")
 _SHELL = "if then else elif fi for while until do done case esac function eval source . { } ( )"
 _VARIABLE = re.compile(r"\$(?:\{(\w+)(?::?-([^}$]*))?\}|(\w+))")
 _BETWEEN = re.compile(r"\s*(?:\d?>{1,2}\s*(?:&\d|[^\s;&|]+)|[;&|]+)\s*")
@@ -58,6 +60,15 @@ class Part:
     def remark(self, why: str, about: str = "") -> Remark:
         """Return a remark on it, or on one of its settings."""
         return Remark(self.line, f"{self.text}: {about}" if about else self.text, why)
+
+    def stands_at(self, other: Part) -> bool:
+        """Whether it goes where another part goes."""
+        is_at_root = self.what == "filter" and self.parent == (0, 0) and other.parent == ROOT
+        is_within = 0 < other.handle[0] == self.parent[0] and self.parent not in (ROOT, INGRESS)
+        return self.device == other.device and (
+            (other.what == "qdisc" and (is_within or is_at_root))
+            or (other.what == "class" and self.parent == other.handle)
+        )
 
 
 class Reader:
@@ -110,7 +121,7 @@ class Reader:
         try:
             if is_shown:
                 what, kind, handle, *rest = line.split()
-                self._part(what, kind, {"handle": handle}, rest, line, is_shown=True)
+                self._part(what, kind, {"handle": handle}, rest, line)
                 return
             for command in _BETWEEN.split(re.sub(r"(?:^|\s)#.*", "", line)):
                 self._command(shlex.split(_VARIABLE.sub(self._value, command)), line)
@@ -124,7 +135,7 @@ class Reader:
         return known
 
     def _command(self, words: list[str], line: str) -> None:
-        while words[:1] in (["sudo"], ["export"]):
+        while words[:1] == ["export"]:
             del words[0]
         if not words or words in (["true"], [":"]):
             return
@@ -135,44 +146,47 @@ class Reader:
             return
         if words[0] in _SHELL.split() or words[0].endswith("()"):
             raise Refused("no conditions, loops or functions: write the commands of tc out")
-        if words[0].rpartition("/")[2] == "tc":
-            words = [word for at, word in enumerate(words) if at and not (at == 1 and word.startswith("-"))]
+        tc = next((at for at, word in enumerate(words) if word.rpartition("/")[2] == "tc"), None)
+        if tc is not None and words[0] not in ("echo", "printf"):
+            words = words[tc + 1 :]
+            while words and words[0].startswith("-"):
+                del words[: 2 if words[0] in ("-n", "-netns") else 1]
         match words:
-            case [what, "add" | "replace" as verb, *rest] if what in _OBJECTS:
-                self._part(what, "", {}, rest, line, is_shown=False, adds=verb == "add")
-            case ["qdisc", "del" | "delete", "dev", device, "root", *_]:
-                self._parts = {key: one for key, one in self._parts.items() if one.device != device}
-                self.left_out.add(self._line, line, "it takes back what was there")
-            case [what, "del" | "delete" | "change" | "link", *_] if what in _OBJECTS and self._parts:
-                raise Refused("only `add`, `replace` and `tc qdisc del dev DEV root` are taken")
+            case [what, verb, *rest] if what in _OBJECTS and verb in _CHANGES:
+                self._part(what, "", {}, rest, line, verb)
             case _:
                 self.left_out.add(self._line, line, "no command of tc that sets up queues")
 
     def _part(
-        self,
-        what: str,
-        kind: str,
-        head: dict[str, str],
-        rest: list[str],
-        line: str,
-        *,
-        is_shown: bool,
-        adds: bool = False,
+        self, what: str, kind: str, head: dict[str, str], rest: list[str], line: str, verb: str = ""
     ) -> None:
-        words = (*_HEAD, *_NAMED, *(_PREF if what == "filter" else ()))
+        """Read a part: one that `tc` shows, or what a verb says of it."""
+        words = (*_HEAD, *_NAMED, "stab", *(_PREF if what == "filter" else ()))
         while rest and rest[0] in words:
             word = rest.pop(0)
             if word in _NAMED:
                 head["parent"] = word
+            elif word == "stab":
+                while rest[:1] and rest[0] in _STAB:
+                    head["stab"] = f"{head.get('stab', '')} {' '.join(rest[:2])}"
+                    del rest[:2]
             else:
                 head[_HEAD.get(word, "pref")] = rest.pop(0) if rest else ""
-        kind = kind or (rest.pop(0) if rest else head.get("parent", ""))
-        if not is_shown and not (head.get("dev") and kind and (what == "filter" or "parent" in head)):
-            raise Refused(f"it is taken in the form `tc {what} add dev DEV parent ID KIND`")
-        if what == "filter" and is_shown:
+        removes = verb in ("del", "delete")
+        kind = kind or (rest.pop(0) if rest else "" if removes else head.get("parent", ""))
+        place = {"qdisc": "parent", "class": "handle"}.get(what, "dev")
+        if verb and not (head.get("dev") and (removes or (kind and place in head))):
+            raise Refused(f"it is taken in the form `tc {what} {verb} dev DEV parent ID KIND`")
+        if what == "filter" and not verb:
             raise Refused("filters are read from `tc -j filter show`")
-        taken = head | {"words": rest} if what == "filter" else options(kind, rest)
-        self._keep(what, kind, head, taken, line, is_shown=is_shown, adds=adds)
+        if removes:
+            self._remove(what, kind, head, line)
+            return
+        if stab := head.pop("stab", ""):
+            self.left_out.add(self._line, line, f"lengths are those of IP packets: stab{stab}")
+        self._keep(
+            what, kind, head, head | {"words": rest} if what == "filter" else options(kind, rest), line, verb
+        )
 
     def _json(self, one: Any) -> None:
         try:
@@ -191,31 +205,60 @@ class Reader:
                     return  # where those of one number begin
                 taken = head | {"words": words}
                 place = f"pref {head.get('pref')} {' '.join(words)}"
-            self._keep(what, kind, head, taken, f"{what} {kind} {place}", is_shown=True)
+            self._keep(what, kind, head, taken, f"{what} {kind} {place}")
         except Refused as error:
             self.refused.add(self._line, json.dumps(one), str(error))
 
     def _keep(
-        self,
-        what: str,
-        kind: str,
-        head: dict[str, str],
-        taken: dict[str, Any],
-        text: str,
-        *,
-        is_shown: bool,
-        adds: bool = False,
+        self, what: str, kind: str, head: dict[str, str], taken: dict[str, Any], text: str, verb: str = ""
     ) -> None:
-        if what == "class" and is_shown and kind not in _WITH_CLASSES:
+        if what == "class" and not verb and kind not in _WITH_CLASSES:
             return  # a band, or a flow of which there are statistics
         handle = ident("0:" if what == "filter" else head.get("handle", "0:"))
-        device, parent = head.get("dev", ""), ident(head.get("parent", "0:"))
+        device, parent = head.get("dev", ""), ident(head.get("parent", f"{handle[0]:x}:"))
+        if what == "class":
+            parent = (handle[0], 0) if parent == ROOT else parent
+            handle = handle[0] or parent[0], handle[1]
         place = object() if what == "filter" else (what, device, parent if what == "qdisc" else handle)
-        if adds and (there := self._parts.get(place)):
-            raise Refused(f"line {there.line} has a {what} there already: write `replace`, or leave one out")
+        if there := self._parts.get(place):
+            if verb == "add":
+                raise Refused(
+                    f"line {there.line} has a {what} there already: write `replace`, or leave one out"
+                )
+            if verb == "change":
+                taken = there.options | taken
+            elif there.kind != kind:
+                self._drop([there], f"line {self._line} replaces it")
         self._parts[place] = Part(
-            what, kind, device, handle, parent, taken, self._line, shown(text), is_shown
+            what, kind, device, handle, parent, taken, self._line, shown(text), not verb
         )
+
+    def _remove(self, what: str, kind: str, head: dict[str, str], line: str) -> None:
+        """Take back what a command deletes."""
+        if what == "filter" and "handle" in head:
+            raise Refused("filters are deleted by `prio`, or all of a parent")
+        by_default = {"parent": "0:"} if what == "filter" else {}
+        given = {key: ident(text) for key, text in (by_default | head).items() if key in ("parent", "handle")}
+        gone = [
+            one
+            for one in self.parts
+            if (one.what, one.device) == (what, head["dev"])
+            and all(getattr(one, key) == value for key, value in given.items())
+            and kind in ("", one.kind)
+            and all(
+                one.options.get(key, head[key]) == head[key] for key in ("pref", "protocol") if key in head
+            )
+        ]
+        if not gone and any(one.device == head["dev"] for one in self.parts):
+            self.left_out.add(self._line, line, "there is nothing to take back")
+        self._drop(gone, f"line {self._line} takes it back")
+
+    def _drop(self, gone: list[Part], why: str) -> None:
+        """Drop parts with all that stands at them."""
+        for part in gone:
+            self.left_out.add(*part.remark(why))
+            gone += [one for one in self.parts if one not in gone and one.stands_at(part)]
+        self._parts = {key: one for key, one in self._parts.items() if one not in gone}
 
 
 def ident(text: str) -> Id:

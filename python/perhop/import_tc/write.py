@@ -71,28 +71,33 @@ def imported(
     -------
     Imported
         The scenario, or all that is refused, with the reason; nothing is executed.
+
+    Raises
+    ------
+    LookupError
+        The input names devices, and not this one; the text names them.
     """
     read = Reader(text)
+    devices = sorted({one.device for one in read.parts} - {""})
+    if device is not None and devices and device not in devices:
+        raise LookupError(", ".join(devices))
     if read.refused:
         return Imported("", read.refused.sorted(), read.left_out.sorted())
     try:
         root = _root(read.parts, device)
     except Refused as error:
         return Imported("", (Remark(0, "", str(error)),), read.left_out.sorted())
-    port = Port(root, [one for one in read.parts if one.device in ("", root.device)])
-    body = list[str]()
+    port = Port(root, [one for one in read.parts if one.device in ("", root.device)], read.left_out)
+    for part in read.parts:
+        if part not in port.parts:
+            read.left_out.add(*part.remark("it is of another device"))
     try:
         port.take(root)
         port.leave_rest()
         body = list(_port(port))
     except Refused as error:
-        read.refused.add(*port.at.remark(str(error)))
-    for part in read.parts:
-        if part not in port.parts:
-            read.left_out.add(*part.remark("it is of another device"))
-    left_out = tuple(sorted((*read.left_out.sorted(), *port.left_out.sorted()), key=lambda one: one.line))
-    if not body:
-        return Imported("", read.refused.sorted(), left_out)
+        return Imported("", (port.at.remark(str(error)),), read.left_out.sorted())
+    left_out = read.left_out.sorted()
     rate = rate_bit_s or 2 * port.rate_bit_s or _USUAL_RATE
     network = _NETWORK.format(
         near=written_rate(10 * rate), rate=written_rate(rate), delay=written_time(round_trip_ns // 2)

@@ -31,6 +31,7 @@ _MOST_LEVELS = 12
 """Factors with more levels than this are left to the tables, but for a curve."""
 
 _MOST_LINES = 8
+_ENDS = ("mean", "low", "high")
 _LONGEST_LINE = 40
 """Letters of an axis label on one line; a measure is a name, too."""
 
@@ -110,9 +111,7 @@ def curve_over(one: Analysis, factor: str, id: str) -> Figure:
         raise CurveError(f"{factor} has {len(levels)} levels that are no numbers")
     unit = scale(one)
     means = {
-        (row[factor], *(row[name] for name in others)): drawn.Mean(
-            *(row[end] / unit.factor for end in ("mean", "low", "high"))
-        )
+        (row[factor], *(row[name] for name in others)): _mean(unit, *(row[end] for end in _ENDS))
         for row in one.means.to_dicts()
     }
     lines = [
@@ -215,8 +214,12 @@ def _main(one: Analysis, id: str, unit: Scale) -> Iterator[Figure]:
 
 
 def _shifted(row: dict[str, Any], grand: float, unit: Scale) -> drawn.Mean:
-    ends = [math.nan if row[name] is None else (grand + row[name]) / unit.factor for name in ("low", "high")]
-    return drawn.Mean((grand + row["effect"]) / unit.factor, *ends)
+    low, high = (math.nan if row[name] is None else grand + row[name] for name in _ENDS[1:])
+    return _mean(unit, grand + row["effect"], low, high)
+
+
+def _mean(unit: Scale, mean: float, low: float, high: float) -> drawn.Mean:
+    return drawn.Mean(*(value / unit.factor for value in (mean, *unit.within(low, high))))
 
 
 def _interactions(one: Analysis, id: str, unit: Scale) -> Iterator[Figure]:
@@ -236,12 +239,7 @@ def _interactions(one: Analysis, id: str, unit: Scale) -> Iterator[Figure]:
         lines = [
             drawn.Line(
                 b,
-                [
-                    drawn.Mean(
-                        *(v / unit.factor for v in (means[a, b], means[a, b] - half, means[a, b] + half))
-                    )
-                    for a in across[1]
-                ],
+                [_mean(unit, means[a, b], means[a, b] - half, means[a, b] + half) for a in across[1]],
             )
             for b in other[1]
         ]
@@ -382,6 +380,8 @@ def scores(found: Answer) -> Figure | None:
 
 def _label(one: Analysis, unit: Scale) -> str:
     label = one.name + unit.in_unit
+    if math.isfinite(sum(unit.limits)):
+        label += " (intervals cut to the scale from {:g} to {:g})".format(*unit.limits)
     return "\n".join(textwrap.wrap(label, _LONGEST_LINE, break_long_words=False))
 
 

@@ -36,7 +36,7 @@ _EFFECTS = (
 
 def scale(one: Analysis) -> Scale:
     """Choose the unit of an analysis."""
-    return Scale.spanning(one.unit, one.means["mean"].to_list())
+    return Scale.spanning(one.unit, one.means["mean"].to_list(), one.limits)
 
 
 def effect_name(source: str) -> str:
@@ -97,7 +97,8 @@ def what_mattered(one: Analysis) -> list[str]:
     """Describe the causes of a response's variation, numbers with their intervals."""
     unit = scale(one)
     runs = one.frame["key"].n_unique() if "key" in one.frame.columns else len(one.frame)
-    sentences = [f"Mean {unit.value(one.mean.mean, one.mean.half_width)} over {counted(runs, 'run')}."]
+    mean = unit.mean(one.mean.mean, one.mean.low, one.mean.high)
+    sentences = [f"Mean {mean} over {counted(runs, 'run')}."]
     if one.tests.is_empty():
         return sentences
     sentences += _levels(one, unit) if len(one.factors) == 1 else _largest(one, unit)
@@ -254,8 +255,8 @@ def _extremes(one: Analysis, unit: Scale) -> list[str]:
 
 
 def _own(row: Mapping[str, Any], unit: Scale) -> str:
-    half = math.nan if row["high"] is None else (row["high"] - row["low"]) / 2
-    return unit.value(row["mean"], half)
+    low, high = (math.nan if row[end] is None else row[end] for end in ("low", "high"))
+    return unit.mean(row["mean"], low, high)
 
 
 def how_sure(one: Analysis) -> list[str]:
@@ -346,11 +347,12 @@ def tables(one: Analysis, page: bool = False) -> Iterator[Table]:
     means = [
         (
             *(row[name] for name in one.factors),
-            *(_measured(row["mean"], unit), between(row["low"], row["high"], unit), row["n"]),
+            *(_measured(row["mean"], unit), between(*unit.within(row["low"], row["high"]), unit), row["n"]),
         )
         for row in one.means.to_dicts()
     ]
-    yield table(f"Means{unit.in_unit}", (*one.factors, "mean", interval, "values"), means, 12)
+    cut = unit.told(one.means.select("low", "high").iter_rows())
+    yield table(f"Means{unit.in_unit}{cut}", (*one.factors, "mean", interval, "values"), means, 12)
 
 
 def _number(value: float | None, form: str = ".4g") -> str | None:

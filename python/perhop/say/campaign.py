@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -191,20 +191,33 @@ def tables(store: Store) -> Iterator[Table]:
         mine = [row for row in rows if row["response"] == response.name]
         if not mine:
             continue
-        scale = Scale.spanning(response.unit, [row["mean"] for row in mine])
+        scale = Scale.spanning(response.unit, [row["mean"] for row in mine], response.limits)
         always = ", which hold at every look" if mine[0]["holds_at_every_look"] else ""
+        cut = scale.told(map(_ends, mine))
         cells = [
             (
                 *(str(row[name]) for name in ("treatment", *response.by)),
                 digits(row["mean"] / scale.factor, 5),
-                digits(row["half_width"] / scale.factor, 2) if math.isfinite(row["half_width"]) else None,
+                *(
+                    _known(scale.within(*_ends(row)), scale, 4)
+                    if cut
+                    else _known([row["half_width"]], scale, 2)
+                ),
                 row["runs"],
             )
             for row in mine
         ]
-        title = f"{response.name}: means{scale.in_unit} with 95 % intervals{always}"
-        columns = ("treatment", *response.by, "mean", "+-", "runs")
+        title = f"{response.name}: means{scale.in_unit} with 95 % intervals{always}{cut}"
+        columns = ("treatment", *response.by, "mean", *(("from", "to") if cut else ("+-",)), "runs")
         yield Table(title, columns, cells, whole="with --all", most=MOST_ROWS)
+
+
+def _ends(row: dict[str, Any]) -> tuple[float, float]:
+    return row["mean"] - row["half_width"], row["mean"] + row["half_width"]
+
+
+def _known(ends: Iterable[float], scale: Scale, count: int) -> list[str | None]:
+    return [digits(end / scale.factor, count) if math.isfinite(end) else None for end in ends]
 
 
 def without_values(store: Store, runs: pl.DataFrame | None = None) -> list[str]:

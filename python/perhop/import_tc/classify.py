@@ -1,0 +1,133 @@
+"""Which class each kind of packets comes to: filters are followed in order, then the default."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from perhop.import_ns2.remarks import Refused, Remarks
+from perhop.import_tc.filters import ALL, taken, target
+from perhop.import_tc.quantities import count
+
+if TYPE_CHECKING:
+    from perhop.import_tc.filters import Kind
+    from perhop.import_tc.reading import Id, Part
+
+_SPARE = range(3, 64, 4)
+"""Code points for local use (RFC 2474 section 6, pool 2)."""
+
+
+class Classifier:
+    """The filters at a qdisc and at its inner classes.
+
+    Parameters
+    ----------
+    part
+        The qdisc.
+    parts
+        Those of the device, among them the filters.
+    classes, inner
+        Those that have queues, with the part that a remark names; those that have classes.
+    default
+        Where a kind of packets goes that no filter takes.
+
+    Attributes
+    ----------
+    filters
+        Those that stand there.
+    first
+        Classes in the order in which filters lead to them, then the others; the default class is the last.
+    """
+
+    def __init__(
+        self,
+        part: Part,
+        parts: Iterable[Part],
+        classes: dict[Id, Part],
+        inner: set[Id],
+        default: Callable[[Kind], Id | None],
+        left_out: Remarks,
+    ) -> None:
+        self._at, self._classes, self._left_out = part, classes, left_out
+        self._all = [one for one in parts if one.what == "filter"]
+        self._by_default, self._last = default, [*classes][-1]
+        self.filters: list[Part] = []
+        self._not_taken: dict[Id | None, list[Part]] = {}
+        self._free: dict[Id | None, set[int]] = {}
+        self._meant: set[int] = set()
+        self._given = self._led(part.handle, inner)
+        if any(default(kind) not in classes for kind in ALL - self._given.keys()):
+            what = "goes past all classes" if part.kind == "htb" else "is dropped"
+            why = f"what has no class {what} in Linux, and comes to {_id(self._last)} here"
+            left_out.add(*part.remark(why))
+        order = [*dict.fromkeys(self._given.values()), *classes]
+        self.first = sorted(classes, key=lambda one: (one == self._default((0, False)), order.index(one)))
+
+    def kinds(self) -> dict[Id, set[Kind]]:
+        """Return what comes to each class; one that nothing comes to has a mark that nothing else uses."""
+        whole = {kind: self._given.get(kind, self._default(kind)) for kind in ALL}
+        spare = [mark for mark in _SPARE if mark not in self._meant]
+        for goal in [one for one in self._classes if one not in whole.values()]:
+            why = f"no filter leads to {_id(goal)}"
+            if goal in self._free:
+                why = f"the filters before leave {_id(goal)} nothing"
+            if lines := dict.fromkeys(str(one.line) for one in self._not_taken.get(goal, ())):
+                why = f"the filter that leads to {_id(goal)} is not taken (line {', '.join(lines)})"
+            mark = next((mark for mark in spare if mark in self._free.get(goal, spare)), None)
+            if mark is None:
+                why += ", and all marks lead elsewhere: it is left out"
+            else:
+                spare.remove(mark)
+                before = whole[(mark, False)]
+                whole |= {(mark, ack): goal for ack in (False, True) if whole[(mark, ack)] == before}
+                why += f": mark {mark} does"
+            self._left_out.add(*self._classes[goal].remark(why))
+        return {goal: {kind for kind in ALL if whole[kind] == goal} for goal in self._classes}
+
+    def _default(self, kind: Kind) -> Id:
+        goal = self._by_default(kind)
+        return goal if goal in self._classes else self._last
+
+    def _led(self, at: Id, inner: set[Id]) -> dict[Kind, Id]:
+        """Return where the filters at a qdisc or class lead the kinds of packets that they take.
+
+        Those at an inner class decide on what is led there; what they do not take has the default.
+        """
+        given: dict[Kind, Id] = {}
+        for one, goal in self._in_order(at):
+            free = {mark for mark in _SPARE if (mark, False) not in given}
+            try:
+                kinds = taken(one)
+            except Refused as error:
+                self._not_taken.setdefault(goal, []).append(one)
+                self._free.setdefault(goal, free)
+                self._left_out.add(*one.remark(f"a port knows marks and ACKs without data: {error}"))
+                continue
+            marks = {mark for mark, ack in kinds if not ack}
+            self._meant |= marks if len(marks) < 64 else set()
+            kinds -= given.keys()
+            if goal in self._classes:
+                given |= dict.fromkeys(kinds, goal)
+                self._free.setdefault(goal, free - marks)
+            elif goal in inner:
+                further = self._led(goal, inner - {goal})
+                given |= {kind: further.get(kind, self._default(kind)) for kind in kinds}
+            else:
+                self._left_out.add(*one.remark("it leads to no class that has a queue"))
+        return given
+
+    def _in_order(self, at: Id) -> list[tuple[Part, Id | None]]:
+        """Return filters in order, with where they lead; of those without a number the last is the first."""
+        found: list[tuple[int, Part, Id | None]] = []
+        for one in self._all:
+            goal = target(one)
+            is_at_root = at == self._at.handle and one.parent == (0, 0) and (goal or at)[0] == at[0]
+            if one.parent == at or is_at_root:
+                self.filters.append(one)
+                pref = one.options.get("pref", min((number for number, _, _ in found), default=49153) - 1)
+                found.append((count(pref), one, goal))
+        return [(one, goal) for _, one, goal in sorted(found, key=lambda each: each[0])]
+
+
+def _id(goal: Id) -> str:
+    return f"{goal[0]:x}:{goal[1]:x}"
