@@ -1,12 +1,14 @@
-"""The quick reproduction of a study, held to the one on record."""
+"""What is on record, made again: the quick reproduction of a study, and runs of an older results version."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+import pytest
+
 from conftest import Cli
-from perhop import RESULTS_VERSION
+from perhop import RESULTS_VERSION, Scenario
 from perhop.papers.folder import own_folder
 
 
@@ -18,3 +20,10 @@ def quick_page(cli: Cli, key: str) -> str:
     assert done.json() == expected
     assert expected["results_version"] == RESULTS_VERSION
     return Path(f"out/{key}/report.html").read_text()
+
+
+def skip_if_changed(scenario: Scenario, version: int) -> None:
+    """Skip where the results of `scenario` have changed since a record of results version `version`."""
+    since = scenario.core.results_since
+    if since > version:
+        pytest.skip(f"recorded under results_version {version}, and results changed with {since}")

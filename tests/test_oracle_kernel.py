@@ -13,12 +13,13 @@ import polars as pl
 import pytest
 
 from namespaces import need
-from perhop import Campaign, Scenario, _core
+from perhop import Campaign, Scenario
 from perhop.experiment.design_runs import each
+from reproduced import skip_if_changed
 from scripts import script
 
 FOLDER = Path(__file__).parents[1] / "oracles" / "kernel"
-VERSION = 12
+VERSION = 13
 """The results_version of the recorded simulator."""
 
 compare = script(FOLDER / "compare.py", "compare")  # effects.py knows it by that name
@@ -48,7 +49,6 @@ def test_the_page_has_the_tables_of_the_numbers(program: str, many: int) -> None
     assert [part for part in parts if f"\n{part}\n" not in page] == []
 
 
-@pytest.mark.skipif(_core.RESULTS_VERSION != VERSION, reason=f"recorded under results_version {VERSION}")
 def test_the_simulator_gives_what_is_recorded() -> None:
     """One cell in five, and every start."""
     recorded = pl.read_csv(FOLDER / "tcp.csv").filter(clock="simulator", replication=0)
@@ -60,7 +60,9 @@ def test_the_simulator_gives_what_is_recorded() -> None:
         levels = dict(zip(names, campaign.design.treatments[run.treatment].levels, strict=True))
         if levels["clock"] != "simulator" or (levels["part"] == "steady" and levels["cell"] not in steady):
             continue
-        flows = campaign.scenario.override(*run.overrides).run().flows
+        scenario = campaign.scenario.override(*run.overrides)
+        skip_if_changed(scenario, VERSION)
+        flows = scenario.run().flows
         (row,) = recorded.filter(part=levels["part"], cell=levels["cell"]).to_dicts()
         assert flows["goodput_bit_s"].sum() == pytest.approx(row["goodput"], rel=1e-12)
         assert flows["timeouts"].sum() == row["timeouts"]
@@ -68,7 +70,6 @@ def test_the_simulator_gives_what_is_recorded() -> None:
     assert compared == 36
 
 
-@pytest.mark.skipif(_core.RESULTS_VERSION != VERSION, reason=f"recorded under results_version {VERSION}")
 @pytest.mark.parametrize("name", ["clauses", "jitter-sizes", "processing-jitter"])
 def test_the_simulator_gives_the_effects_that_are_recorded(name: str) -> None:
     """One treatment in seven, its first run."""
@@ -81,13 +82,14 @@ def test_the_simulator_gives_the_effects_that_are_recorded(name: str) -> None:
         levels = dict(zip(names, campaign.design.treatments[run.treatment].levels, strict=True))
         place = {"part": levels.get("part", "steady"), "cell": levels["cell"], "level": levels[factor]}
         (row,) = recorded.filter(campaign=name, replication=0, **place).to_dicts()
-        flows = campaign.scenario.override(*run.overrides).run().flows
+        scenario = campaign.scenario.override(*run.overrides)
+        skip_if_changed(scenario, VERSION)
+        flows = scenario.run().flows
         assert flows["timeouts"].sum() == row["timeouts"]
         loss = flows["retransmissions"].sum() / flows["segments_sent"].sum()
         assert loss == pytest.approx(row["loss"], rel=1e-12)
 
 
-@pytest.mark.skipif(_core.RESULTS_VERSION != VERSION, reason=f"recorded under results_version {VERSION}")
 def test_the_simulator_gives_what_is_recorded_of_queues() -> None:
     """The first run of each of its treatments."""
     recorded = pl.read_csv(FOLDER / "queues.csv")
@@ -99,7 +101,9 @@ def test_the_simulator_gives_what_is_recorded_of_queues() -> None:
         assert sorted(own["replication"]) == list(range(campaign.design.replications))
         if sender.startswith("simulator"):
             row = own.row(by_predicate=pl.col("replication") == 0, named=True)
-            result = campaign.scenario.override(*run.overrides).run()
+            scenario = campaign.scenario.override(*run.overrides)
+            skip_if_changed(scenario, VERSION)
+            result = scenario.run()
             assert result.flows["goodput_bit_s"].sum() == pytest.approx(row["goodput"], rel=1e-12)
             (wait,) = result.queues.filter(path="port.r-d.class.all")["wait_mean_s"]
             assert wait == pytest.approx(row["wait"], rel=1e-12)

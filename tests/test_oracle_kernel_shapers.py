@@ -9,15 +9,12 @@ import polars as pl
 import pytest
 
 from namespaces import need
-from perhop import _core
 from scripts import script
 
 FOLDER = Path(__file__).parents[1] / "oracles" / "kernel-shapers"
 shapers = script(FOLDER / "shapers.py")
 
 RECORDED = pl.read_csv(FOLDER / "shapers.csv")
-VERSION = 11
-"""The results_version of the recorded simulator."""
 
 
 def test_the_page_has_the_table_of_the_record() -> None:
@@ -36,7 +33,6 @@ def test_every_cell_is_on_record() -> None:
     }
 
 
-@pytest.mark.skipif(_core.RESULTS_VERSION != VERSION, reason=f"recorded under results_version {VERSION}")
 @pytest.mark.parametrize("name", shapers.CELLS)
 def test_the_simulator_gives_what_is_recorded(name: str) -> None:
     own = RECORDED.filter(cell=name, arm="simulator").select("class", "quantity", "value").rows()
