@@ -114,7 +114,7 @@ rust-test:
 # The wheel is built, installed in an environment of its own and used by tests/test_wheel.py.
 python-test: installed
 	$(timed)
-	$(BIN)/pytest -n 2 --dist loadfile
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test-long: test
 	export PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED:-$$RANDOM} PROPTEST_CASES=5000
@@ -131,7 +131,7 @@ docs: build
 
 # maturin looks at the symbols and gives the lowest manylinux tag that holds, and `linux` where none does.
 wheel: build
-	$(BIN)/maturin build --release --locked -i $(BIN)/python -o dist
+	$(BIN)/maturin build --profile wheel --locked -i $(BIN)/python -o dist
 
 bench: build
 	$(BIN)/perhop bench --json
