@@ -15,7 +15,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .ONESHELL:
 .DEFAULT_GOAL := build
-.PHONY: demo emulate-demo build quick test test-long prose docs wheel bench bench-waits clean rust-test python-test lint lint-rust lint-python
+.PHONY: demo emulate-demo build installed quick test test-long prose docs wheel bench bench-waits clean rust-test python-test lint lint-rust lint-python
 
 PYTHON ?= python3
 VENV   := .venv
@@ -40,8 +40,20 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 # where it is set, as in many containers, each of the hundreds of programs that the tests start would compile its modules anew
 export PYTHONDONTWRITEBYTECODE :=
 
-build: $(VENV)/.synced
-	@echo "building the core and installing perhop into $(VENV)"
+# First in a recipe: what it takes, its children counted, is a line of the table that `build` and `test` end with.
+TIMES := out/times
+took   = { echo $$SECONDS; times; } >$(TIMES)/$(@:%/.synced=packages)
+timed  = mkdir -p $(TIMES); trap '$(took)' EXIT
+ifeq ($(MAKELEVEL),0)
+$(shell rm -rf $(TIMES))
+endif
+
+build: installed
+	@scripts/times $(TIMES)
+
+installed: $(VENV)/.synced
+	@$(timed)
+	echo "building the core and installing perhop into $(VENV)"
 	$(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --reinstall-package perhop -e .
 	$(BIN)/python -m compileall -q python/perhop
 	cargo build --release --locked --quiet -p perhop-live
@@ -50,13 +62,14 @@ build: $(VENV)/.synced
 # The packages are fetched while cargo compiles the part of the core that does not depend on the interpreter.
 # cargo gets a process group of its own, which the trap ends with its compilers if anything else fails.
 $(VENV)/.synced: pyproject.toml uv.lock
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(timed)
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	set -m; cargo build --release --locked --quiet -p perhop-live & rust=$$!; set +m
-	trap 'kill -- -$$rust 2>/dev/null || true' EXIT
+	trap 'kill -- -$$rust 2>/dev/null || true; $(took)' EXIT
 	$(BIN)/python -m pip install --quiet uv==$(UV_VERSION)
 	$(BIN)/uv sync --frozen --inexact --no-install-project --compile-bytecode --quiet
 	wait $$rust
-	trap - EXIT
+	trap '$(took)' EXIT
 	touch $@
 
 demo: build
@@ -68,13 +81,15 @@ emulate-demo: build
 quick: $(VENV)/.synced
 	scripts/test --changed
 
-test: build lint prose rust-test python-test
+test: installed lint prose rust-test python-test
+	@scripts/times $(TIMES)
 
 # Both at once: the checks of Python run one after the other.
-lint: build
+lint: installed
 	$(MAKE) --no-print-directory --output-sync -j2 lint-rust lint-python
 
 lint-rust:
+	$(timed)
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 	cargo fmt --manifest-path $(OWN_ELEMENTS) --check
@@ -88,6 +103,7 @@ lint-rust:
 	fi
 
 lint-python:
+	$(timed)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -97,12 +113,14 @@ lint-python:
 	$(BIN)/python specs/check.py --check --complete
 
 rust-test:
+	$(timed)
 	cargo test --workspace --exclude perhop-py --locked --quiet
 	$(SHARED) cargo test --manifest-path $(OWN_ELEMENTS) --locked --quiet
 
 # The wheel is built, installed in an environment of its own and used by tests/test_wheel.py.
-python-test: build
-	$(BIN)/pytest -n 2 --dist loadfile
+python-test: installed
+	$(timed)
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test-long: test
 	export PROPTEST_RNG_SEED=$${PROPTEST_RNG_SEED:-$$RANDOM} PROPTEST_CASES=5000
@@ -126,7 +144,7 @@ docs: build prose
 
 # maturin looks at the symbols and gives the lowest manylinux tag that holds, and `linux` where none does.
 wheel: build
-	$(BIN)/maturin build --release --locked -i $(BIN)/python -o dist
+	$(BIN)/maturin build --profile wheel --locked -i $(BIN)/python -o dist
 
 bench: build
 	$(BIN)/perhop bench --json

@@ -15,6 +15,9 @@ from perhop.cli.exit import ExitCode
 from perhop.run import run as running
 from perhop.run.folder import write_file
 
+TWO = ("kalampoukas", "laatu")
+"""Studies in the place of all, which take seconds to read."""
+
 
 def test_force_is_advised_only_where_it_is_heeded(cli: Cli, run_folder: Path) -> None:
     Path("file").write_text("mine")
@@ -247,6 +250,7 @@ def test_a_place_that_cannot_be_written_is_told_before_anything_runs(
 
     monkeypatch.setattr("perhop.run.run.run", never)
     monkeypatch.setattr("perhop.run.run.run_jobs", never)
+    monkeypatch.setattr("perhop.cli.reproduce.PAPERS", TWO)
     Path("file").write_text("mine")
     before = sorted(Path().iterdir())
     for place in ("file/deep/run", "file"):
@@ -304,7 +308,8 @@ def test_init_takes_away_only_what_it_wrote(
     assert [path.name for path in Path().iterdir()] == ["README.md"]
 
 
-def test_a_study_never_replaces_a_folder_with_other_files(cli: Cli) -> None:
+def test_a_study_never_replaces_a_folder_with_other_files(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("perhop.cli.reproduce.PAPERS", TWO)
     Path("mine").mkdir()
     Path("mine/thesis.txt").write_text("years of work")
     done = cli("reproduce", "--quick", "-o", "mine")

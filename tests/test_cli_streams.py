@@ -16,16 +16,16 @@ from perhop import StoredRun
 from perhop.cli.exit import ExitCode
 
 
-def test_output_without_a_terminal_has_no_control_characters(process: Cli) -> None:
-    process("init")
+def test_output_without_a_terminal_has_no_control_characters(cli: Cli, process: Cli) -> None:
+    cli("init")
     for environment in ({}, {"NO_COLOR": "1"}):
         done = process("run", "two-way.toml", "--until", "15s", "--force", **environment)
         assert done.code == 0
         assert "\x1b" not in done.out + done.err
 
 
-def test_a_terminal_that_lacks_characters_gets_question_marks(process: Cli, tmp_path: Path) -> None:
-    process("init")
+def test_a_terminal_that_lacks_characters_gets_question_marks(cli: Cli, process: Cli, tmp_path: Path) -> None:
+    cli("init")
     (tmp_path / "bad.toml").write_text("[run]\nduration = 5")
     plain = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii"}
     checked = process("check", "bad.toml", **plain)
@@ -39,8 +39,8 @@ def test_a_terminal_that_lacks_characters_gets_question_marks(process: Cli, tmp_
 @pytest.mark.parametrize(
     "command", ["check two-way.toml -s run.warmup=99s", "describe two-way.toml", "schema"]
 )
-def test_a_reader_that_goes_away_is_no_defect(process: Cli, tmp_path: Path, command: str) -> None:
-    process("init")
+def test_a_reader_that_goes_away_is_no_defect(cli: Cli, tmp_path: Path, command: str) -> None:
+    cli("init")
     read, write = os.pipe()
     os.close(read)
     done = subprocess.run(
@@ -55,8 +55,8 @@ def test_a_reader_that_goes_away_is_no_defect(process: Cli, tmp_path: Path, comm
     assert (done.returncode, done.stderr) == (ExitCode.PIPE, "")
 
 
-def test_a_run_goes_on_when_nobody_reads_its_warnings(process: Cli, tmp_path: Path) -> None:
-    process("init")
+def test_a_run_goes_on_when_nobody_reads_its_warnings(cli: Cli, tmp_path: Path) -> None:
+    cli("init")
     read, write = os.pipe()
     os.close(read)
     command = ["run", "two-way.toml", "--until", "20s", "-s", "flow.up.tcp.ecn=true", "-o", "run"]
@@ -80,9 +80,9 @@ def test_a_run_goes_on_when_nobody_reads_its_warnings(process: Cli, tmp_path: Pa
     ],
 )
 def test_what_is_printed_to_a_closed_output_has_no_reader(
-    process: Cli, tmp_path: Path, command: str, code: int
+    cli: Cli, tmp_path: Path, command: str, code: int
 ) -> None:
-    process("init")
+    cli("init")
     shell = f"{sys.executable} -m perhop.cli {command}"
     done = subprocess.run(["bash", "-c", shell], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, "internal" in done.stderr) == (code, False)
@@ -110,9 +110,9 @@ LONG = ("run", "two-way.toml", "--until", "10000000s", "-s", "run.interval=1000s
     "command", [LONG, ("reproduce", "laatu", "--verify", "all", "-j", "2")], ids=["run", "reproduce"]
 )
 def test_a_signal_leaves_nothing_half_written(
-    process: Cli, tmp_path: Path, command: tuple[str, ...], number: signal.Signals
+    cli: Cli, tmp_path: Path, command: tuple[str, ...], number: signal.Signals
 ) -> None:
-    process("init")
+    cli("init")
     before = sorted(tmp_path.iterdir())
     running = subprocess.Popen(
         [sys.executable, "-m", "perhop.cli", *command], cwd=tmp_path, stderr=subprocess.PIPE, text=True
@@ -153,9 +153,9 @@ def test_a_signal_after_the_work_is_done_changes_nothing(
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "terminated"])
 @pytest.mark.parametrize("module", ["typer", "polars"])
 def test_a_signal_during_an_import_is_no_traceback(
-    process: Cli, tmp_path: Path, module: str, number: signal.Signals
+    cli: Cli, process: Cli, tmp_path: Path, module: str, number: signal.Signals
 ) -> None:
-    process("init")
+    cli("init")
     (tmp_path / "sitecustomize.py").write_text(
         "import os, sys\n"
         "class Signal:\n"

@@ -56,7 +56,13 @@ PAGES = (
 )
 
 
-@pytest.mark.parametrize("name", PAGES)
+LONG = {"docs/recommend.md"}
+"""Pages for make test-long: races of a minute. test_recommend*.py have shorter ones on the same scenarios."""
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(page, marks=pytest.mark.long) if page in LONG else page for page in PAGES]
+)
 def test_a_page_prints_what_its_commands_print(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -118,8 +118,8 @@ def test_a_run_with_parts_is_replaced_unless_something_else_is_among_them(cli: C
     assert cli(*again).code == ExitCode.USAGE
 
 
-def test_what_does_not_fit_into_memory_is_told_before_it_starts(process: Cli, tmp_path: Path) -> None:
-    process("init")
+def test_what_does_not_fit_into_memory_is_told_before_it_starts(cli: Cli, tmp_path: Path) -> None:
+    cli("init")
     before = sorted(tmp_path.iterdir())
     command = f"ulimit -v 3000000; exec {sys.executable} -m perhop.cli run two-way.toml"
     done = subprocess.run(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.machinery
 import importlib.util
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -53,3 +54,16 @@ def test_what_is_not_there_is_told(word: str) -> None:
     assert done.stderr.startswith("scripts/test: ")
     assert word in done.stderr
     assert "\nhint: " in done.stderr
+
+
+def test_what_each_part_of_a_make_took_is_a_table(tmp_path: Path) -> None:
+    (tmp_path / "lint-rust").write_text("61\n0m0.010s 0m0.020s\n1m40.200s 0m9.900s\n")
+    os.utime(tmp_path / "lint-rust", (1, 1))
+    (tmp_path / "rust-test").write_text("3\n0m0.000s 0m0.000s\n0m4.500s 0m0.500s\n")
+    done = subprocess.run([TOP / "scripts" / "times", tmp_path], capture_output=True, text=True, check=True)
+    assert [line.split() for line in done.stdout.splitlines()] == [
+        ["part", "wall,", "s", "CPU,", "s"],
+        ["lint-rust", "61", "110"],
+        ["rust-test", "3", "5"],
+        ["all", "115"],
+    ]

@@ -71,7 +71,7 @@ impl Loaded {
             let arrivals = flow.arrivals.as_ref()?;
             let link = arrivals.link.as_ref();
             let link = link.and_then(|name| self.scenario.links.iter().find(|link| link.name == *name));
-            let mean = lower::mean_interval(arrivals, link.map(|link| link.rate))?;
+            let mean = arrivals.mean_interval_ns(link.map(|link| link.rate))?;
             Some((flow.name.to_string(), 1e9 / mean))
         };
         self.file.flow.iter().filter_map(per_second).collect()

@@ -15,7 +15,6 @@ use crate::lower::programs;
 use crate::lower::queue::refuse_element;
 use crate::lower::resolve::{MOST, Names, Pairs};
 use crate::lower::tcp::{drawn_phase, drawn_seed, kernel_control, model_ack, model_tcp};
-use crate::lower::transfers;
 use crate::meant::elements::{ElementError, Elements};
 use crate::meant::model;
 use crate::meant::routes::address;
@@ -272,11 +271,11 @@ impl Made {
                 return None;
             }
         };
-        let mean = transfers::mean_interval(arrivals, rate).filter(|mean| *mean > 0.0)?;
+        let mean = arrivals.mean_interval_ns(rate).filter(|mean| *mean > 0.0)?;
         let path = format!("flow.{}.arrivals", flow.name);
         let mut stream = Stream::new(run.seed, run.replication, &path);
         let most = MOST - self.flows.len();
-        let drawn = transfers::draw(arrivals, mean, flow.start.0, run.duration, most, &mut stream);
+        let drawn = arrivals.draw(mean, flow.start.0, run.duration, most, &mut stream);
         if drawn.len() <= most {
             return Some(drawn);
         }

@@ -38,7 +38,6 @@ use crate::words::suggest;
 use crate::words::units::{Probability, Size, Time};
 use crate::written::file::{self, BurstLoss, BurstLosses, Delay, PerDirection, ScenarioFile};
 use losses::Places;
-pub(crate) use transfers::mean_interval;
 use warnings::Tables;
 
 /// The scenario that `file` means. It is only complete if nothing was reported. Default ports are added to `file`.
