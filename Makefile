@@ -144,7 +144,7 @@ docs: build prose
 
 # maturin looks at the symbols and gives the lowest manylinux tag that holds, and `linux` where none does.
 wheel: build
-	$(BIN)/maturin build --profile wheel --locked -i $(BIN)/python -o dist
+	$(BIN)/maturin build --release --locked -i $(BIN)/python -o dist
 
 bench: build
 	$(BIN)/perhop bench --json

@@ -5,8 +5,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-cargo build --profile wheel --quiet --locked -p perhop-bench
-program=${CARGO_TARGET_DIR:-target}/wheel/perhop-bench
+cargo build --release --quiet --locked -p perhop-bench
+program=${CARGO_TARGET_DIR:-target}/release/perhop-bench
 
 model=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1)
 kind=$(grep -oiE 'xeon|epyc|ryzen|neoverse|core' <<<"$model" | head -1 | tr '[:upper:]' '[:lower:]' || true)

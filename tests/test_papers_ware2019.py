@@ -69,8 +69,8 @@ def test_real_hosts_agree_in_every_cell_as_the_readme_says(rows: dict[str, Any])
         if row["published"] is not None
     ]
     assert len(off) == 21
-    assert max(off) < 0.0365
-    assert sum(off) / len(off) == pytest.approx(0.0099, abs=1e-4)
+    assert max(off) == pytest.approx(0.039, abs=5e-4)
+    assert sum(off) / len(off) == pytest.approx(0.0084, abs=1e-4)
 
 
 def test_how_far_the_forms_are_is_what_the_readme_says(rows: dict[str, Any]) -> None:
@@ -84,7 +84,7 @@ def test_how_far_the_forms_are_is_what_the_readme_says(rows: dict[str, Any]) -> 
     assert median(far("model", "published")) == pytest.approx(0.11, abs=0.005)
     assert max(far("pipe")[2:4]) < 0.02
     shares = [rows[f"1:{cubic} 16"]["simulated"]["mean"] for cubic in (1, 2, 4, 16)]
-    assert shares == pytest.approx([0.43, 0.42, 0.43, 0.42], abs=0.005)
+    assert shares == pytest.approx([0.43, 0.43, 0.42, 0.41], abs=0.005)
 
 
 def test_a_fixed_point_of_the_cap_is_what_the_form_with_the_pipe_gives() -> None:

@@ -51,6 +51,7 @@ impl RangeTable {
     }
 
     /// The value of `key` in the array. Apart from [`Self::search`], since what follows a call costs a packet instructions.
+    #[inline]
     pub fn at(&self, key: u32) -> Option<u32> {
         let offset = key.wrapping_sub(self.first);
         if offset >= self.len {

@@ -30,6 +30,7 @@ impl Waits {
     }
 
     /// A packet of `len` that waited since `from` has been sent.
+    #[inline]
     pub(crate) fn sent(&mut self, from: Instant, now: Instant, len: Bytes) {
         self.longest = self.longest.max(now - from);
         if from < self.since {
@@ -43,6 +44,7 @@ impl Waits {
         self.unsent += self.add(from, now, len);
     }
 
+    #[inline]
     fn add(&mut self, from: Instant, now: Instant, len: Bytes) -> u128 {
         let waited = u128::from((now - from.max(self.since)).as_nanos());
         self.packets += waited;

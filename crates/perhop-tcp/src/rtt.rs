@@ -163,6 +163,7 @@ impl RttEstimator {
 
     /// When a timer armed at `now` expires.
     #[must_use]
+    #[inline]
     pub fn deadline(&self, now: Instant) -> Instant {
         if !self.params.on_tick {
             return expiry(now, self.rto(), self.params.jiffy);

@@ -59,6 +59,7 @@ pub struct Ack {
 
 impl Ack {
     /// Becomes equal to `other`, without writing the places of SACK blocks that it does not have.
+    #[inline]
     pub fn copy_from(&mut self, other: &Self) {
         (self.ack, self.window, self.echo) = (other.ack, other.window, other.echo);
         (self.syn, self.ece, self.ace) = (other.syn, other.ece, other.ace);
@@ -110,6 +111,7 @@ impl SackBlocks {
 
     /// The ranges.
     #[must_use]
+    #[inline]
     pub fn as_slice(&self) -> &[(u64, u64)] {
         &self.ranges[..usize::from(self.len)]
     }

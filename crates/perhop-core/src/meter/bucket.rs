@@ -29,6 +29,7 @@ impl Inflow {
     }
 
     /// The tokens that came since the last call.
+    #[inline]
     pub fn take(&mut self, now: Instant) -> u128 {
         let since = now.saturating_since(self.taken_at);
         self.taken_at = self.taken_at.max(now);

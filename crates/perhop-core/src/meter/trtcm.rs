@@ -76,6 +76,7 @@ impl Meter for TrTcm {
     //= rfc2698-3-aware-red
     //= rfc2698-3-aware-yellow
     //= rfc2698-3-aware-green
+    #[inline]
     fn measure(&mut self, now: Instant, meta: &Meta) -> Color {
         self.fill(now);
         //= rfc2698-1-modes

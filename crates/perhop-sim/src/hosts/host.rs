@@ -323,6 +323,7 @@ impl Host {
 }
 
 /// Gives a port a packet of a receiver or of a source, at once or after its processing; a queue may drop others for it.
+#[inline]
 fn send(
     ports: &mut InlineList<Outgoing<SimPacket>>,
     processing: &mut Option<Box<Processing>>,
@@ -518,6 +519,7 @@ impl Node<SimPacket> for Host {
         departure
     }
 
+    #[inline]
     fn waits(&self, to: PortId) -> bool {
         !self.ports[to.0 as usize].port.is_empty()
     }
@@ -536,6 +538,7 @@ impl Node<SimPacket> for Host {
         }
     }
 
+    #[inline]
     fn next_timeout(&self) -> Option<Instant> {
         let own = self.deadlines.next();
         if self.timed { own.into_iter().chain(self.next_of_packets()).min() } else { own }

@@ -259,6 +259,7 @@ impl Receiver {
 }
 
 impl Timed for Receiver {
+    #[inline]
     fn next_timeout(&self) -> Option<Instant> {
         match self.due {
             Due::At(at) => Some(at),

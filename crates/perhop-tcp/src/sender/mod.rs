@@ -506,6 +506,7 @@ impl Sender {
 }
 
 impl Timed for Sender {
+    #[inline]
     fn next_timeout(&self) -> Option<Instant> {
         let own = [self.timer, self.tail.deadline()].into_iter().flatten().min();
         let Some(pacer) = &self.pacer else { return own };
