@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddrV4;
+use std::path::Path;
 use std::sync::Arc;
 
 use perhop_core::packet::{FlowId, PortId};
@@ -18,7 +19,7 @@ use crate::endpoints::{Data, Sender, Work};
 use crate::frame::Frame;
 use crate::honour::{Honoured, Settings, UDP_HEADERS, options};
 use crate::iperf3::Pair;
-use crate::kernel::{Devices, Listener, Namespace, Stream, Tun, Udp};
+use crate::kernel::{Devices, Interface, Listener, Namespace, Stream, Tun, Udp, set};
 use crate::kernel_host::{End, LatestTcpInfo, Place, Receiving, Sending};
 use crate::probes::{self, Probe};
 use crate::sources::Source;
@@ -41,29 +42,20 @@ pub struct Host {
 impl Host {
     fn new(node: usize, settings: &Settings) -> io::Result<Self> {
         let namespace = Namespace::new()?;
-        let tun = namespace.inside(|| Tun::open(DEVICE))?;
-        let sysctls: Vec<_> = settings.sysctls.clone().into_iter().collect();
-        // no packet of its own may come in between
-        let mut all = vec![("ipv6/conf/all/disable_ipv6".to_owned(), "1".to_owned())];
-        if !std::path::Path::new("/proc/sys/net/ipv6").exists() {
-            all.clear();
-        }
-        all.extend(sysctls);
-        namespace.set(&all)?;
-        let route: String = settings.route.iter().map(|(name, value)| format!(" {name} {value}")).collect();
-        let (address, mtu) = (of_node(node), settings.mtu);
-        let segments = if settings.bursts { "" } else { " gso_max_segs 1" };
-        namespace.ip(&format!(
-            "link set lo up\naddress add {address}/32 dev {DEVICE}\n\
-             link set {DEVICE} mtu {mtu} txqueuelen 10000{segments} up\nroute add default dev {DEVICE}{route}\n"
-        ))?;
-        Ok(Self {
-            node,
-            tun,
-            mtu: usize::try_from(mtu).unwrap_or(usize::MAX),
-            devices: namespace.devices()?,
-            namespace: Arc::new(namespace),
-        })
+        let mtu = u32::try_from(settings.mtu).map_err(io::Error::other)?;
+        let (tun, devices) = namespace.inside(|| {
+            let tun = Tun::open(DEVICE)?;
+            // no packet of its own may come in between
+            if Path::new("/proc/sys/net/ipv6").exists() {
+                set("ipv6/conf/all/disable_ipv6", "1")?;
+            }
+            settings.sysctls.iter().try_for_each(|(path, value)| set(path, value))?;
+            let segments = if settings.bursts { None } else { Some(1) };
+            let (address, route) = (of_node(node), &settings.route);
+            Interface { address, mtu, queue: 10_000, segments, route }.bring_up(DEVICE)?;
+            Ok((tun, Devices::new()?))
+        })?;
+        Ok(Self { node, tun, mtu: mtu as usize, devices, namespace: Arc::new(namespace) })
     }
 
     /// Packets that its device dropped on their way out, because they were not read soon enough.
@@ -97,7 +89,7 @@ impl Testbed {
     /// Brings up what `scenario` needs; its flows begin at `starts`.
     ///
     /// # Errors
-    /// Of the kernel, or of a missing `ip`.
+    /// Of the kernel.
     pub fn new(
         scenario: &Scenario,
         honoured: &Honoured,

@@ -30,6 +30,9 @@ impl Tun {
         request.ifr_ifru.ifru_flags = flags;
         // SAFETY: TUNSETIFF reads an ifreq and writes the name into it; `request` lives that long.
         checked(unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETIFF, &raw mut request) })?;
+        // else closing the file takes the device away, 20 ms each; so it goes with its namespace, in the background
+        // SAFETY: TUNSETPERSIST takes a number.
+        checked(unsafe { libc::ioctl(file.as_raw_fd(), libc::TUNSETPERSIST, 1 as libc::c_ulong) })?;
         Ok(Self(file))
     }
 
