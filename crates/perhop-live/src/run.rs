@@ -21,7 +21,9 @@ use crate::frame::Frame;
 use crate::honour::Honoured;
 use crate::intake::{Intake, Refused, write_back};
 use crate::iperf3::Iperf3Output;
-use crate::kernel::{Clock, Interest, Poller, Priority, User, cpu_time, exact_timers, ordinary, realtime};
+use crate::kernel::{
+    Clock, Interest, Poller, Priority, User, cpu_time, exact_timers, limit, ordinary, realtime,
+};
 use crate::kernel_host::KernelHost;
 use crate::parity::Arrival;
 use crate::testbed::{Host, Testbed};
@@ -95,10 +97,10 @@ pub fn run(
     let network = Network::<Frame>::new(scenario, &Registry::new())
         .map_err(|error| io::Error::other(error.to_string()))?;
     let version = (scenario.run.endpoint == Endpoint::Iperf3).then(iperf3::version).transpose()?;
-    let Testbed { hosts, work, pairs, sources, probes, mut ends, lacking } =
-        Testbed::new(scenario, honoured, &network, &starts)?;
-    // threads inherit it: without privileges they may keep or lower it alone
+    // threads inherit it, those of the set-up too: without privileges they may keep or lower it alone
     let priority = realtime(FORWARDING);
+    let Testbed { hosts, work, pairs, sources, probes, drains: _drains, mut ends, lacking } =
+        Testbed::new(scenario, honoured, &network, &starts)?;
     // from here on no packet, file or program meets a privilege
     User::unprivileged().become_for_good()?;
     (asked.ready)();
@@ -145,6 +147,8 @@ pub fn run(
     driver.place(applications.applications);
     driver.errors.sources = senders.lag;
     driver.errors.unsent = senders.refused;
+    driver.errors.limit = limit().filter(|_| priority == Priority::Realtime);
+    driver.errors.sending = senders.share;
     driver.errors.cpu = since(cpu_before, cpu_time()?);
     driver.simulation.close_captures()?;
     if let Some(arrivals) = asked.arrivals {
@@ -199,6 +203,7 @@ impl Driver {
         loop {
             let now = clock.now();
             self.errors.stalls.woken(due, now);
+            self.errors.forwarding.look(now);
             self.catch_up(clock, now)?;
             if now >= end {
                 return Ok(());
@@ -225,8 +230,8 @@ impl Driver {
             let after = due + Span::from_nanos(1);
             self.simulation.advance_to(after);
             for host in 0..self.hosts.len() {
-                while self.write(clock, host) {
-                    while self.read(clock, after, host)? {}
+                while let Some(is_answered) = self.write(clock, host) {
+                    while is_answered && self.read(clock, after, host)? {}
                 }
             }
         }
@@ -295,18 +300,18 @@ impl Driver {
         outputs.into_iter().map(with).map(|(bytes, output)| (output, bytes)).collect()
     }
 
-    /// Writes to a host the first of what has arrived; whether there was any.
-    fn write(&mut self, clock: Clock, host: usize) -> bool {
+    /// Writes to a host the first of what has arrived, if there is any: whether its kernel answers that at once, as none does UDP.
+    fn write(&mut self, clock: Clock, host: usize) -> Option<bool> {
         let Host { node, tun, .. } = &self.hosts[host];
         let errors = &mut self.errors;
-        let mut written = false;
+        let mut written = None;
         self.simulation.host(*node, |host_node, io| {
             let Some((due, mut frame)) = host_node.out.pop_front() else { return };
             write_back(&mut frame);
             errors.unwritten += u64::from(tun.write(&frame.get().bytes).is_err());
             errors.lateness.record((clock.now() - due).as_nanos());
+            written = Some(frame.get().meta.tcp.is_some());
             io.consumed(frame);
-            written = true;
         });
         written
     }

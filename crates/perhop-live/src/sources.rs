@@ -3,21 +3,19 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io;
-use std::net::SocketAddrV4;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use perhop_core::histogram::Histogram;
 use perhop_core::time::Span;
 use perhop_sim::Departures;
 
-use crate::kernel::{Clock, Poller, Udp, exact_timers, realtime};
+use crate::budget::Share;
+use crate::kernel::{AT_ONCE, Clock, Poller, Udp, exact_timers, realtime};
 
 /// A UDP flow.
 pub struct Source {
-    /// The socket, bound to the flow's port.
+    /// The socket, bound to the flow's port and connected to where its packets go.
     pub socket: Udp,
-    /// Where its packets go.
-    pub to: SocketAddrV4,
     /// Bytes of a packet without headers.
     pub payload: usize,
     /// When packets leave.
@@ -31,6 +29,8 @@ pub struct Report {
     pub lag: Histogram,
     /// Packets that the kernel did not take.
     pub refused: u64,
+    /// Its share of a processor.
+    pub share: Share,
 }
 
 /// Priority of the threads that send: below that of the loop which forwards.
@@ -50,23 +50,33 @@ pub fn send(mut sources: Vec<Source>, clock: Clock, stop: &AtomicBool) -> io::Re
     let mut report = Report::default();
     let longest = sources.iter().map(|source| source.payload).max().unwrap_or(0);
     let zeros = vec![0; longest];
-    let due = |(at, source): (usize, &Source)| Reverse((source.departures.next(), at));
-    let mut next: BinaryHeap<_> = sources.iter().enumerate().map(due).collect();
+    let first = |(at, source): (usize, &Source)| Reverse((source.departures.next(), at));
+    let mut next: BinaryHeap<_> = sources.iter().enumerate().map(first).collect();
+    let mut due = Vec::new();
     while !stop.load(Relaxed) {
-        let Some(&Reverse((at, which))) = next.peek() else { return Ok(report) };
-        let wait = clock.until(at);
-        if wait > Span::ZERO {
-            poller.wait(wait.min(LONGEST_SLEEP))?.for_each(drop);
+        let Some(&Reverse((mut at, which))) = next.peek() else { return Ok(report) };
+        let now = clock.now();
+        report.share.look(now);
+        if at > now {
+            poller.wait(clock.until(at).min(LONGEST_SLEEP))?.for_each(drop);
             continue;
         }
         next.pop();
-        let source = &mut sources[which];
-        report.lag.record((clock.now() - at).as_nanos());
-        if !source.socket.send(&zeros[..source.payload], source.to)? {
-            report.refused += 1;
+        let Source { socket, payload, departures } = &mut sources[which];
+        // those of one flow that are due before any other's go together
+        while at <= now
+            && due.len() < AT_ONCE
+            && next.peek().is_none_or(|&Reverse(first)| (at, which) < first)
+        {
+            due.push(at);
+            departures.advance();
+            at = departures.next();
         }
-        source.departures.advance();
-        next.push(Reverse((source.departures.next(), which)));
+        let sent = socket.send(&zeros[..*payload], due.len())?;
+        report.refused += (due.len() - sent) as u64;
+        let now = clock.now();
+        due.drain(..).for_each(|at| report.lag.record((now - at).as_nanos()));
+        next.push(Reverse((at, which)));
     }
     Ok(report)
 }

@@ -21,7 +21,7 @@ use crate::honour::{Honoured, Settings, UDP_HEADERS, options};
 use crate::iperf3::Pair;
 use crate::kernel::{Devices, Interface, Listener, Namespace, Stream, Tun, Udp, set};
 use crate::kernel_host::{End, LatestTcpInfo, Place, Receiving, Sending};
-use crate::probes::{self, Probe};
+use crate::probes;
 use crate::sources::Source;
 
 /// The name of the device in every namespace.
@@ -40,10 +40,10 @@ pub struct Host {
 }
 
 impl Host {
-    fn new(node: usize, settings: &Settings) -> io::Result<Self> {
-        let namespace = Namespace::new()?;
+    /// A host, and its socket for probes.
+    fn new(node: usize, settings: &Settings) -> io::Result<(Self, Udp)> {
         let mtu = u32::try_from(settings.mtu).map_err(io::Error::other)?;
-        let (tun, devices) = namespace.inside(|| {
+        let (namespace, (tun, devices, socket)) = Namespace::new(|| {
             let tun = Tun::open(DEVICE)?;
             // no packet of its own may come in between
             if Path::new("/proc/sys/net/ipv6").exists() {
@@ -53,9 +53,12 @@ impl Host {
             let segments = if settings.bursts { None } else { Some(1) };
             let (address, route) = (of_node(node), &settings.route);
             Interface { address, mtu, queue: 10_000, segments, route }.bring_up(DEVICE)?;
-            Ok((tun, Devices::new()?))
+            Ok((tun, Devices::new()?, Udp::new(probes::PORT, 0)?))
         })?;
-        Ok(Self { node, tun, mtu: mtu as usize, devices, namespace: Arc::new(namespace) })
+        // beyond the device there is every address but its own
+        socket.connect(SocketAddrV4::new(of_node(node + 1), probes::PORT))?;
+        let host = Self { node, tun, mtu: mtu as usize, devices, namespace: Arc::new(namespace) };
+        Ok((host, socket))
     }
 
     /// Packets that its device dropped on their way out, because they were not read soon enough.
@@ -78,7 +81,9 @@ pub struct Testbed {
     /// The UDP sources.
     pub sources: Vec<Source>,
     /// A socket at each host, for what tells how soon the loop reads.
-    pub probes: Vec<Probe>,
+    pub probes: Vec<Udp>,
+    /// One at each host that receives UDP, which throws all away.
+    pub drains: Vec<Udp>,
     /// By node: the ends of flows there.
     pub ends: BTreeMap<usize, BTreeMap<FlowId, Place>>,
     /// Options of sockets that this kernel does not have.
@@ -96,21 +101,21 @@ impl Testbed {
         network: &Network<Frame>,
         starts: &[Instant],
     ) -> io::Result<Self> {
-        let hosts: io::Result<Vec<Host>> =
-            honoured.hosts.iter().map(|(&node, settings)| Host::new(node, settings)).collect();
+        let made = honoured.hosts.iter().map(|(&node, settings)| Host::new(node, settings));
+        let (hosts, probes) = made.collect::<io::Result<Vec<_>>>()?.into_iter().unzip();
         let applications = applications_of(scenario, starts).collect();
         let work = Work { applications, ..Work::default() };
         let mut testbed = Self {
-            hosts: hosts?,
+            hosts,
             work,
             pairs: Vec::new(),
             sources: Vec::new(),
-            probes: Vec::new(),
+            probes,
+            drains: Vec::new(),
             ends: BTreeMap::new(),
             lacking: Vec::new(),
         };
         testbed.receivers(scenario)?;
-        testbed.probes()?;
         for (i, &start) in starts.iter().enumerate() {
             let route = &network.routes[i];
             let (out, back) = (network.port[route.forward[0]], network.port[route.reverse[0]]);
@@ -139,16 +144,6 @@ impl Testbed {
         self.ends.entry(node).or_default().insert(flow, Place { end, port });
     }
 
-    fn probes(&mut self) -> io::Result<()> {
-        for host in &self.hosts {
-            let socket = host.namespace.inside(|| Udp::new(probes::PORT, 0))?;
-            // beyond the device there is every address but its own
-            let to = SocketAddrV4::new(of_node(host.node + 1), probes::PORT);
-            self.probes.push(Probe { socket, to });
-        }
-        Ok(())
-    }
-
     /// The listeners at hosts.
     fn receivers(&mut self, scenario: &Scenario) -> io::Result<()> {
         for host in 0..self.hosts.len() {
@@ -160,7 +155,7 @@ impl Testbed {
                 self.work.listeners.push(host.namespace.inside(|| Listener::new(RECEIVING, &options))?);
             }
             if scenario.udp.iter().any(|flow| flow.to == host.node) {
-                self.work.drains.push(host.namespace.inside(|| Udp::new(RECEIVING, 0))?);
+                self.drains.push(host.namespace.inside(|| Udp::drain(RECEIVING))?);
             }
         }
         Ok(())
@@ -221,9 +216,9 @@ impl Testbed {
         self.place(flow.from, i, End::Source(Backlog::default()), ports.0);
         self.place(flow.to, i, End::Drain(MarkCounts::default(), listener_of(scenario, k, start)), ports.1);
         let Bytes(size) = flow.packet_size;
+        socket.connect(SocketAddrV4::new(of_node(flow.to), RECEIVING))?;
         self.sources.push(Source {
             socket,
-            to: SocketAddrV4::new(of_node(flow.to), RECEIVING),
             payload: usize::try_from(size - UDP_HEADERS).unwrap_or(usize::MAX),
             departures: Departures::new(&scenario.run, flow, start),
         });

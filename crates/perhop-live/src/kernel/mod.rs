@@ -24,10 +24,10 @@ pub use handed::{descriptors, text};
 pub use namespace::{Devices, Namespace, enter_user_namespace, set};
 pub use netlink::Interface;
 pub use poll::{Interest, Poller};
-pub use priority::{Priority, cpu_time, exact_timers, more_files, ordinary, realtime};
+pub use priority::{Priority, cpu_time, exact_timers, limit, more_files, ordinary, realtime, thread_time};
 pub use privilege::{User, is_root, program};
 pub use process::Process;
-pub use socket::{Listener, Options, Stream, Udp};
+pub use socket::{AT_ONCE, Listener, Options, Stream, Udp};
 pub use tcp_info::TcpInfo;
 
 use std::io;

@@ -11,17 +11,17 @@ use super::checked;
 pub struct Namespace(OwnedFd);
 
 impl Namespace {
-    /// A new one, with nothing in it but a loopback device that is down.
+    /// A new one, with nothing in it but a loopback device that is down, and what `what` makes on a thread inside it.
     ///
     /// # Errors
-    /// Where the kernel does not let this process make one.
-    pub fn new() -> io::Result<Self> {
-        let made = std::thread::spawn(|| {
+    /// Where the kernel does not let this process make one, and those of `what`.
+    pub fn new<T: Send>(what: impl FnOnce() -> io::Result<T> + Send) -> io::Result<(Self, T)> {
+        let make = || {
             // SAFETY: changes the network namespace of this thread, which ends with the closure.
             checked(unsafe { libc::unshare(libc::CLONE_NEWNET) })?;
-            File::open("/proc/thread-self/ns/net")
-        });
-        Ok(Self(joined(made.join())?.into()))
+            Ok((Self(File::open("/proc/thread-self/ns/net")?.into()), what()?))
+        };
+        std::thread::scope(|scope| joined(scope.spawn(make).join()))
     }
 
     pub(super) fn descriptor(&self) -> RawFd {

@@ -59,7 +59,10 @@ impl Interface<'_> {
         socket.ask(device, &link)?;
         let mut route = Message::new(libc::RTM_NEWROUTE, libc::NLM_F_CREATE | libc::NLM_F_EXCL);
         let (table, by) = (libc::RT_TABLE_MAIN, libc::RTPROT_BOOT);
-        route.struct_of(&[libc::AF_INET as u8, 0, 0, 0, table, by, libc::RT_SCOPE_LINK, libc::RTN_UNICAST], &[0]);
+        route.struct_of(
+            &[libc::AF_INET as u8, 0, 0, 0, table, by, libc::RT_SCOPE_LINK, libc::RTN_UNICAST],
+            &[0],
+        );
         route.attribute(libc::RTA_OIF, &index.to_ne_bytes());
         let mut metrics = Message::default();
         for (name, value) in self.route {
