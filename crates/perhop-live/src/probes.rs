@@ -30,7 +30,7 @@ pub fn send(probes: &[Udp], clock: Clock, stop: &AtomicBool) -> io::Result<()> {
             break;
         }
         // a device that takes no more is counted by what it drops
-        probe.send(&clock.now().as_nanos().to_be_bytes(), 1)?;
+        probe.send(&clock.now().as_nanos().to_be_bytes())?;
     }
     Ok(())
 }

@@ -34,8 +34,11 @@ const SETTLE: Span = Span::from_millis(20);
 /// Least time between two wake-ups for events alone. A wake-up costs more than what is done in it; events keep their own times, and
 /// packets are written to hosts at most so much later.
 const GRID: Span = Span::from_micros(100);
+/// Where hosts send packets more often than that, the loop rests for [`GRID`] before it reads the next ones: being woken by a packet
+/// costs more than forwarding it.
+const OFTEN: Span = Span::from_micros(50);
 /// Packets read from a device before the next one has its turn.
-const TURN: usize = 32;
+const TURN: u64 = 32;
 /// Priorities of the threads that must be on time: an application that waits for a processor holds its sockets' packets up.
 /// Forwarding comes first.
 const FORWARDING: i32 = 50;
@@ -200,6 +203,9 @@ impl Driver {
         let mut reported = Instant::ZERO;
         let mut ready: Vec<usize> = Vec::new();
         let mut due = Instant::ZERO + LOOK_EVERY;
+        let mut woken = Instant::ZERO;
+        let mut heard = 0;
+        let mut is_behind = false;
         loop {
             let now = clock.now();
             self.errors.stalls.woken(due, now);
@@ -215,9 +221,16 @@ impl Driver {
             due = self.simulation.next_event().unwrap_or(end).min(now + LOOK_EVERY).min(end);
             let next = due.max(now + GRID);
             ready.clear();
+            if !is_behind && heard * OFTEN.as_nanos() > (now - woken).as_nanos() {
+                clock.sleep_until(woken + GRID);
+            }
             ready.extend(self.poller.wait(clock.until(next))?.filter_map(|id| usize::try_from(id).ok()));
+            woken = clock.now();
+            (heard, is_behind) = (0, false);
             for &host in &ready {
-                self.hear(clock, host)?;
+                let packets = self.hear(clock, host)?;
+                heard += packets;
+                is_behind |= packets == TURN;
             }
         }
     }
@@ -239,16 +252,16 @@ impl Driver {
         Ok(())
     }
 
-    /// Takes in what a host's kernel has sent of itself.
-    fn hear(&mut self, clock: Clock, host: usize) -> io::Result<()> {
-        for _ in 0..TURN {
+    /// Takes in what a host's kernel has sent of itself: how many packets.
+    fn hear(&mut self, clock: Clock, host: usize) -> io::Result<u64> {
+        for heard in 0..TURN {
             let now = clock.now().min(self.simulation.end());
             self.catch_up(clock, now)?;
             if !self.read(clock, now, host)? {
-                return Ok(());
+                return Ok(heard);
             }
         }
-        Ok(())
+        Ok(TURN)
     }
 
     /// Takes in one packet that a host's kernel has sent, as of `now`; whether there was one.

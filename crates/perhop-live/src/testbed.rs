@@ -9,7 +9,6 @@ use std::sync::Arc;
 use perhop_core::packet::{FlowId, PortId};
 use perhop_core::queue::Backlog;
 use perhop_core::time::Instant;
-use perhop_core::units::Bytes;
 use perhop_scenario::build::Network;
 use perhop_scenario::model::{Endpoint, Scenario};
 use perhop_sim::{Departures, HostMarking, MarkCounts, applications_of, listener_of};
@@ -215,11 +214,12 @@ impl Testbed {
             self.host(flow.from)?.namespace.inside(|| Udp::new(of_flow(i), flow.mark.value() << 2))?;
         self.place(flow.from, i, End::Source(Backlog::default()), ports.0);
         self.place(flow.to, i, End::Drain(MarkCounts::default(), listener_of(scenario, k, start)), ports.1);
-        let Bytes(size) = flow.packet_size;
+        let payload = usize::try_from(flow.packet_size.0 - UDP_HEADERS).unwrap_or(usize::MAX);
+        socket.cut(payload)?;
         socket.connect(SocketAddrV4::new(of_node(flow.to), RECEIVING))?;
         self.sources.push(Source {
             socket,
-            payload: usize::try_from(size - UDP_HEADERS).unwrap_or(usize::MAX),
+            payload,
             departures: Departures::new(&scenario.run, flow, start),
         });
         Ok(())

@@ -27,6 +27,11 @@ impl Clock {
         Span::from_nanos(time_of(libc::CLOCK_BOOTTIME).as_nanos().saturating_sub(monotonic_ns()))
     }
 
+    /// Sleeps until `at`.
+    pub fn sleep_until(&self, at: Instant) {
+        std::thread::sleep(std::time::Duration::from_nanos(self.until(at).as_nanos()));
+    }
+
     /// How long it is until `at`.
     #[must_use]
     pub fn until(&self, at: Instant) -> Span {

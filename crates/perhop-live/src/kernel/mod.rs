@@ -27,7 +27,7 @@ pub use poll::{Interest, Poller};
 pub use priority::{Priority, cpu_time, exact_timers, limit, more_files, ordinary, realtime, thread_time};
 pub use privilege::{User, is_root, program};
 pub use process::Process;
-pub use socket::{AT_ONCE, Listener, Options, Stream, Udp};
+pub use socket::{Listener, Options, Stream, Udp, is_uncut};
 pub use tcp_info::TcpInfo;
 
 use std::io;

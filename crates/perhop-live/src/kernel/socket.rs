@@ -319,28 +319,31 @@ impl Udp {
         connect(&self.0, to)
     }
 
-    /// Sends `payload` as `count` packets, at most [`AT_ONCE`]; how many the kernel took.
+    /// Cuts what it is given to send into packets of `payload` bytes (`UDP_SEGMENT`).
+    ///
+    /// # Errors
+    /// Of the kernel.
+    pub fn cut(&self, payload: usize) -> io::Result<()> {
+        let bytes = libc::c_int::try_from(payload).map_err(io::Error::other)?;
+        option(&self.0, libc::SOL_UDP, libc::UDP_SEGMENT, &bytes)
+    }
+
+    /// Sends `payload`; whether the kernel took it.
     ///
     /// # Errors
     /// Of the kernel; that it has no room is none.
-    pub fn send(&self, payload: &[u8], count: usize) -> io::Result<usize> {
-        let mut part = libc::iovec { iov_base: payload.as_ptr().cast_mut().cast(), iov_len: payload.len() };
-        // SAFETY: structs of integers and pointers, for which zeros are valid.
-        let mut messages: [libc::mmsghdr; AT_ONCE] = unsafe { std::mem::zeroed() };
-        let messages = &mut messages[..count];
-        for message in &mut *messages {
-            message.msg_hdr.msg_iov = &raw mut part;
-            message.msg_hdr.msg_iovlen = 1;
-        }
-        let len = libc::c_uint::try_from(messages.len()).map_err(io::Error::other)?;
-        // SAFETY: the kernel reads as many messages as there are, each of one part that it reads too, and writes their lengths.
-        let sent = unsafe { libc::sendmmsg(self.0.as_raw_fd(), messages.as_mut_ptr(), len, 0) };
-        Ok(would_block(sent as libc::ssize_t)?.unwrap_or(0))
+    pub fn send(&self, payload: &[u8]) -> io::Result<bool> {
+        // SAFETY: the kernel reads as many bytes as there are.
+        let sent = unsafe { libc::send(self.0.as_raw_fd(), payload.as_ptr().cast(), payload.len(), 0) };
+        Ok(would_block(sent)?.is_some())
     }
 }
 
-/// Most packets in one call of [`Udp::send`].
-pub const AT_ONCE: usize = 32;
+/// Whether the kernel refused to cut packets for a device that computes no checksums, as it did before Linux 6.11.
+#[must_use]
+pub fn is_uncut(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EIO)
+}
 
 #[expect(clippy::cast_possible_truncation, reason = "16")]
 const ADDRESS_LEN: libc::socklen_t = size_of::<libc::sockaddr_in>() as libc::socklen_t;
