@@ -417,7 +417,7 @@ def test_a_run_with_300_hosts_begins_and_ends_in_seconds() -> None:
     scenario = Scenario.from_text(MANY.format(hosts=300, rate="80kbit/s"))
     began = time.monotonic()
     run = scenario.run()
-    assert time.monotonic() - began < 8
+    assert time.monotonic() - began < 10
     assert run.live is not None
     assert len(run.live.hosts) == 300
     assert run.udp["arrived_packets"].sum() > 60

@@ -158,17 +158,16 @@ impl Errors {
 
     /// The threads that the kernel has stopped, since they took all that it gives them: why others were late.
     fn at_the_limit(&self) -> impl Iterator<Item = String> {
-        let threads = [("forwarding", self.forwarding), ("sending UDP", self.sending)];
-        let at = move |limit| {
-            threads.into_iter().filter(move |(_, share)| share.most > limit - NEAR).map(move |(what, share)| {
-            let (share, limit) = (100.0 * share.most, 100.0 * limit);
+        let limit = self.limit.unwrap_or(f64::INFINITY);
+        let threads = [("forwarding", self.forwarding.most), ("sending UDP", self.sending.most)];
+        threads.into_iter().filter(move |(_, share)| *share > limit - NEAR).map(move |(what, share)| {
             format!(
-                "{what} took {share:.0} % of a processor: at {limit:.0} % the kernel stops a thread of SCHED_FIFO for the rest of each second \
-                 (kernel.sched_rt_runtime_us); fewer packets a second take less"
+                "{what} took {:.0} % of a processor: at {:.0} % the kernel stops a thread of SCHED_FIFO for the rest of each second \
+                 (kernel.sched_rt_runtime_us); fewer packets a second take less",
+                100.0 * share,
+                100.0 * limit
             )
         })
-        };
-        self.limit.map(at).into_iter().flatten()
     }
 
     fn stood_still(&self, duration: Span) -> Vec<String> {
