@@ -5,6 +5,7 @@ use perhop_core::time::{Instant, Span};
 use perhop_scenario::model::Endpoint;
 
 use crate::kernel::thread_time;
+use crate::sources::Report;
 
 /// When the loop was not there, though something was due.
 #[derive(Debug, Default)]
@@ -115,6 +116,11 @@ pub const STALL: Span = Span::from_millis(100);
 const STALLED: f64 = 0.01;
 
 impl Errors {
+    /// Takes in what the thread that sends UDP has reported.
+    pub fn heard(&mut self, report: Report) {
+        (self.sources, self.unsent, self.sending) = (report.lag, report.refused, report.share);
+    }
+
     /// The parts of the budget that a run of `duration` exceeds, in words; a run with any of it is not valid.
     #[must_use]
     pub fn over(&self, duration: Span, endpoint: Endpoint) -> Vec<String> {

@@ -148,10 +148,8 @@ pub fn run(
     driver.errors.connections.extend(programs.broken);
     let controls = applications.controls.into_iter().chain(programs.controls).collect();
     driver.place(applications.applications);
-    driver.errors.sources = senders.lag;
-    driver.errors.unsent = senders.refused;
+    driver.errors.heard(senders);
     driver.errors.limit = limit().filter(|_| priority == Priority::Realtime);
-    driver.errors.sending = senders.share;
     driver.errors.cpu = since(cpu_before, cpu_time()?);
     driver.simulation.close_captures()?;
     if let Some(arrivals) = asked.arrivals {
