@@ -425,7 +425,7 @@ def test_doctor(cli: Cli) -> None:
             "TCP senders",
         ),
         *("SCHED_FIFO", "BPF", "steady processor"),
-        *("ip", "tc", "bpftool", "clang", "nft", "tcpdump", "tshark", "iperf3", "headers of libbpf"),
+        *("tc", "bpftool", "clang", "nft", "tcpdump", "tshark", "iperf3", "headers of libbpf"),
     }
     assert all(one["found"] or one["adds"] for one in findings.values())
     out = cli("doctor").out

@@ -388,6 +388,56 @@ def test_a_run_that_stood_still_is_not_valid_whatever_its_queue(tmp_path: Path) 
     assert 0.9 < float(found[2]) < 2.5
 
 
+MANY = """
+[run]
+duration = "1.2s"
+clock = "live"
+[[node]]
+name = "h"
+count = {hosts}
+[[node]]
+name = "r"
+kind = "router"
+[[link]]
+ends = ["h[*]", "r"]
+rate = "1Gbit/s"
+delay = "100us"
+[[udp]]
+name = "u"
+from = "h[0]"
+to = "h[1]"
+rate = "{rate}"
+packet_size = "100B"
+"""
+
+
+@live
+def test_a_run_with_300_hosts_begins_and_ends_in_seconds() -> None:
+    """A device's set-up by programs and its closing by the process took 40 ms of an idle machine each."""
+    scenario = Scenario.from_text(MANY.format(hosts=300, rate="80kbit/s"))
+    began = time.monotonic()
+    run = scenario.run()
+    assert time.monotonic() - began < 10
+    assert run.live is not None
+    assert len(run.live.hosts) == 300
+    assert run.udp["arrived_packets"].sum() > 60
+
+
+@live
+def test_udp_packets_that_leave_together_are_as_large_and_as_many() -> None:
+    run = Scenario.from_text(MANY.format(hosts=2, rate="80Mbit/s")).run()
+    how = run.live
+    assert how is not None
+    assert (how.unsent, how.sizes, how.checksums) == (0, 0, 0)
+    (flow,) = run.udp.to_dicts()
+    # 100,000 a second for 1.2 s; a busy machine has not sent the last ones then, or reads some that follow
+    assert 60_000 < flow["sent_packets"] + how.unread < 120_100
+    assert flow["sent_bytes"] == 100 * flow["sent_packets"]
+    assert flow["arrived_bytes"] == 100 * flow["arrived_packets"] > 0
+    assert 0 < how.sending_share < 1
+    assert 0 < how.forwarding_share < 1
+
+
 def _until(condition: Callable[[], Any], what: str) -> Any:
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:

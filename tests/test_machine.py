@@ -85,6 +85,31 @@ def test_root_finds_what_root_can_do() -> None:
     assert (found()["way in"].found == "root") == (tried.returncode == 0)
 
 
+@pytest.mark.parametrize(
+    ("runtime", "said"),
+    [
+        ("950000\n", "yes, for 95 % of a processor: the kernel stops a thread that takes more"),
+        ("-1\n", "yes"),
+        ("1000000\n", "yes"),
+        ("", "yes"),
+    ],
+)
+def test_the_share_of_a_real_time_thread_is_said(
+    monkeypatch: pytest.MonkeyPatch, runtime: str, said: str
+) -> None:
+    probe = live.Probe(device=None, priority="SCHED_FIFO")
+    monkeypatch.setattr(machine, "_way", lambda: machine.Way("root", (), probe))
+    monkeypatch.setattr(machine, "_works", lambda words: None)
+    monkeypatch.setattr(
+        machine,
+        "_read",
+        lambda file: {"runtime": runtime, "period": "1000000\n"}.get(
+            file.removeprefix("/proc/sys/kernel/sched_rt_")[:-3], ""
+        ),
+    )
+    assert found()["SCHED_FIFO"].found == said
+
+
 def _need_the_program() -> Path:
     try:
         return live.program()

@@ -4,6 +4,9 @@ use perhop_core::histogram::Histogram;
 use perhop_core::time::{Instant, Span};
 use perhop_scenario::model::Endpoint;
 
+use crate::kernel::thread_time;
+use crate::sources::Report;
+
 /// When the loop was not there, though something was due.
 #[derive(Debug, Default)]
 pub struct Stalls {
@@ -26,6 +29,30 @@ impl Stalls {
         if late > LATENESS {
             self.sum = self.sum + late;
         }
+    }
+}
+
+/// The largest share of a processor that a thread had in any second.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Share {
+    /// The largest so far.
+    pub most: f64,
+    since: Instant,
+    used: Span,
+}
+
+impl Share {
+    /// It is `now`: the thread looks how much processor time it has used, once a second.
+    pub fn look(&mut self, now: Instant) {
+        if now - self.since >= A_SECOND {
+            self.second(now, thread_time());
+        }
+    }
+
+    fn second(&mut self, now: Instant, used: Span) {
+        let share = (used.as_secs_f64() - self.used.as_secs_f64()) / (now - self.since).as_secs_f64();
+        self.most = self.most.max(share);
+        (self.since, self.used) = (now, used);
     }
 }
 
@@ -62,7 +89,17 @@ pub struct Errors {
     pub connections: Vec<String>,
     /// Processor time of the run.
     pub cpu: Span,
+    /// The loop's share of a processor.
+    pub forwarding: Share,
+    /// That of the thread that sends UDP.
+    pub sending: Share,
+    /// The share at which the kernel stops them, if it does.
+    pub limit: Option<f64>,
 }
+
+const A_SECOND: Span = Span::from_secs(1);
+/// A thread that is this near to the limit is at it.
+const NEAR: f64 = 0.01;
 
 /// 99 of 100 packets must be written this soon, and read. A stall is longer.
 pub const LATENESS: Span = Span::from_micros(500);
@@ -79,6 +116,11 @@ pub const STALL: Span = Span::from_millis(100);
 const STALLED: f64 = 0.01;
 
 impl Errors {
+    /// Takes in what the thread that sends UDP has reported.
+    pub fn heard(&mut self, report: Report) {
+        (self.sources, self.unsent, self.sending) = (report.lag, report.refused, report.share);
+    }
+
     /// The parts of the budget that a run of `duration` exceeds, in words; a run with any of it is not valid.
     #[must_use]
     pub fn over(&self, duration: Span, endpoint: Endpoint) -> Vec<String> {
@@ -114,7 +156,24 @@ impl Errors {
             }
         }
         over.extend(self.connections.iter().cloned());
+        if !over.is_empty() {
+            over.extend(self.at_the_limit());
+        }
         over
+    }
+
+    /// The threads that the kernel has stopped, since they took all that it gives them: why others were late.
+    fn at_the_limit(&self) -> impl Iterator<Item = String> {
+        let limit = self.limit.unwrap_or(f64::INFINITY);
+        let threads = [("forwarding", self.forwarding.most), ("sending UDP", self.sending.most)];
+        threads.into_iter().filter(move |(_, share)| *share > limit - NEAR).map(move |(what, share)| {
+            format!(
+                "{what} took {:.0} % of a processor: at {:.0} % the kernel stops a thread of SCHED_FIFO for the rest of each second \
+                 (kernel.sched_rt_runtime_us); fewer packets a second take less",
+                100.0 * share,
+                100.0 * limit
+            )
+        })
     }
 
     fn stood_still(&self, duration: Span) -> Vec<String> {
@@ -189,6 +248,22 @@ mod tests {
             errors.stalls.woken(at(ms), at(ms) + LATENESS);
         }
         assert_eq!(errors.over(RUN, Endpoint::Own), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_thread_at_its_limit_is_named_where_a_run_is_over_its_budget() {
+        let mut errors = Errors { limit: Some(0.95), ..Errors::default() };
+        errors.forwarding.second(at(1000), Span::from_millis(300));
+        errors.sending.second(at(1000), Span::from_millis(946));
+        errors.sending.second(at(2000), Span::from_millis(1200));
+        assert!((errors.sending.most - 0.946).abs() < 1e-9);
+        assert_eq!(errors.over(RUN, Endpoint::Own), Vec::<String>::new());
+        errors.unread = 3;
+        let told = errors.over(RUN, Endpoint::Own);
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(told[1].starts_with("sending UDP took 95 % of a processor: at 95 % the kernel"), "{told:?}");
+        errors.limit = None;
+        assert_eq!(errors.over(RUN, Endpoint::Own).len(), 1);
     }
 
     #[test]

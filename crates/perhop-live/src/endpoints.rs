@@ -12,7 +12,7 @@ use perhop_core::time::{Instant, Span};
 use perhop_core::timed::Timed;
 use perhop_sim::Application;
 
-use crate::kernel::{Clock, Interest, Listener, Poller, Stream, Udp, exact_timers};
+use crate::kernel::{Clock, Interest, Listener, Poller, Stream, exact_timers};
 use crate::kernel_host::LatestTcpInfo;
 
 /// How often `TCP_INFO` is read.
@@ -70,8 +70,6 @@ pub struct Work {
     pub senders: VecDeque<Sender>,
     /// One at each host that receives TCP.
     pub listeners: Vec<Listener>,
-    /// One at each host that receives UDP.
-    pub drains: Vec<Udp>,
 }
 
 /// By node: the congestion controls of the connections that began there, by the kernel's names.
@@ -92,7 +90,6 @@ pub struct Report {
 
 enum Item {
     Listener(Listener),
-    Drain(Udp),
     Sender(Sender),
     /// One that has handed over all its bytes; it may break still.
     Done(Sender),
@@ -127,9 +124,6 @@ pub fn serve(work: Work, clock: Clock, stop: &AtomicBool) -> io::Result<Report> 
     };
     for listener in work.listeners {
         all.add(Item::Listener(listener))?;
-    }
-    for drain in work.drains {
-        all.add(Item::Drain(drain))?;
     }
     let mut next_reading = Instant::ZERO + READ_EVERY;
     let mut ready = Vec::new();
@@ -170,7 +164,6 @@ impl Loop {
         let id = self.items.len() as u64;
         match &item {
             Item::Listener(listener) => self.poller.add(listener.as_fd(), id, Interest::Read)?,
-            Item::Drain(drain) => self.poller.add(drain.as_fd(), id, Interest::Read)?,
             Item::Sender(sender) => self.poller.add(sender.socket.as_fd(), id, Interest::ReadWrite)?,
             Item::Sink(stream) => self.poller.add(stream.as_fd(), id, Interest::Read)?,
             Item::Done(_) | Item::Gone => {}
@@ -205,7 +198,6 @@ impl Loop {
                     self.add(Item::Sink(stream))?;
                 }
             }
-            Item::Drain(drain) => drain.discard()?,
             Item::Sender(sender) => {
                 if let Data::Asked { application, written, .. } = sender.data {
                     // one that has nothing to write meets no error by writing

@@ -203,8 +203,8 @@ fn parity() -> Result<(), Failure> {
 /// Tries what a run needs, and says what there is: a device (or why there is none), and how the loop would be scheduled.
 fn probe() -> Result<(), Failure> {
     rights()?;
-    let namespace = Namespace::new().map_err(lacking)?;
-    let device = namespace.inside(|| Tun::open("tun0")).err().map(|error| error.to_string());
+    let (_, device) = Namespace::new(|| Ok(Tun::open("tun0").err())).map_err(lacking)?;
+    let device = device.map(|error| error.to_string());
     println!("{}", serde_json::json!({"device": device, "priority": realtime(1).name()}));
     Ok(())
 }

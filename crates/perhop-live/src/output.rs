@@ -79,6 +79,8 @@ fn live(scenario: &Scenario, finished: &LiveRun, honoured: &Honoured) -> Value {
         "unwritten": errors.unwritten,
         "unsent": errors.unsent,
         "cpu_s": errors.cpu.as_secs_f64(),
+        "forwarding_share": errors.forwarding.most,
+        "sending_share": errors.sending.most,
         "retransmissions_differ": retransmissions,
         "over_budget": over,
         "differences": honoured.differences,

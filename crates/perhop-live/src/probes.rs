@@ -1,7 +1,6 @@
 //! Packets that tell how old a packet is when it is read: a host sends one with the time in it, and the loop takes it out.
 
 use std::io;
-use std::net::SocketAddrV4;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use perhop_core::classify::Protocol;
@@ -16,19 +15,11 @@ pub const PORT: u16 = 9;
 /// How often one is sent, by the hosts in turn.
 const EVERY: Span = Span::from_millis(10);
 
-/// A host's socket for probes, and any address beyond its device.
-pub struct Probe {
-    /// The socket, bound to [`PORT`].
-    pub socket: Udp,
-    /// Where the probes seem to go.
-    pub to: SocketAddrV4,
-}
-
-/// Sends until `stop`.
+/// Sends by hosts' sockets, bound to [`PORT`] and connected to any address beyond their devices, until `stop`.
 ///
 /// # Errors
 /// Of the kernel.
-pub fn send(probes: &[Probe], clock: Clock, stop: &AtomicBool) -> io::Result<()> {
+pub fn send(probes: &[Udp], clock: Clock, stop: &AtomicBool) -> io::Result<()> {
     exact_timers();
     // where it is refused, probes leave late, which changes nothing in what they tell
     let _ = realtime(SENDING);
@@ -39,7 +30,7 @@ pub fn send(probes: &[Probe], clock: Clock, stop: &AtomicBool) -> io::Result<()>
             break;
         }
         // a device that takes no more is counted by what it drops
-        probe.socket.send(&clock.now().as_nanos().to_be_bytes(), probe.to)?;
+        probe.send(&clock.now().as_nanos().to_be_bytes())?;
     }
     Ok(())
 }

@@ -21,7 +21,9 @@ use crate::frame::Frame;
 use crate::honour::Honoured;
 use crate::intake::{Intake, Refused, write_back};
 use crate::iperf3::Iperf3Output;
-use crate::kernel::{Clock, Interest, Poller, Priority, User, cpu_time, exact_timers, ordinary, realtime};
+use crate::kernel::{
+    Clock, Interest, Poller, Priority, User, cpu_time, exact_timers, limit, ordinary, realtime,
+};
 use crate::kernel_host::KernelHost;
 use crate::parity::Arrival;
 use crate::testbed::{Host, Testbed};
@@ -32,8 +34,11 @@ const SETTLE: Span = Span::from_millis(20);
 /// Least time between two wake-ups for events alone. A wake-up costs more than what is done in it; events keep their own times, and
 /// packets are written to hosts at most so much later.
 const GRID: Span = Span::from_micros(100);
+/// Where hosts send packets more often than that, the loop rests for [`GRID`] before it reads the next ones: being woken by a packet
+/// costs more than forwarding it.
+const OFTEN: Span = Span::from_micros(50);
 /// Packets read from a device before the next one has its turn.
-const TURN: usize = 32;
+const TURN: u64 = 32;
 /// Priorities of the threads that must be on time: an application that waits for a processor holds its sockets' packets up.
 /// Forwarding comes first.
 const FORWARDING: i32 = 50;
@@ -95,10 +100,10 @@ pub fn run(
     let network = Network::<Frame>::new(scenario, &Registry::new())
         .map_err(|error| io::Error::other(error.to_string()))?;
     let version = (scenario.run.endpoint == Endpoint::Iperf3).then(iperf3::version).transpose()?;
-    let Testbed { hosts, work, pairs, sources, probes, mut ends, lacking } =
-        Testbed::new(scenario, honoured, &network, &starts)?;
-    // threads inherit it: without privileges they may keep or lower it alone
+    // threads inherit it, those of the set-up too: without privileges they may keep or lower it alone
     let priority = realtime(FORWARDING);
+    let Testbed { hosts, work, pairs, sources, probes, drains: _drains, mut ends, lacking } =
+        Testbed::new(scenario, honoured, &network, &starts)?;
     // from here on no packet, file or program meets a privilege
     User::unprivileged().become_for_good()?;
     (asked.ready)();
@@ -143,8 +148,8 @@ pub fn run(
     driver.errors.connections.extend(programs.broken);
     let controls = applications.controls.into_iter().chain(programs.controls).collect();
     driver.place(applications.applications);
-    driver.errors.sources = senders.lag;
-    driver.errors.unsent = senders.refused;
+    driver.errors.heard(senders);
+    driver.errors.limit = limit().filter(|_| priority == Priority::Realtime);
     driver.errors.cpu = since(cpu_before, cpu_time()?);
     driver.simulation.close_captures()?;
     if let Some(arrivals) = asked.arrivals {
@@ -196,9 +201,13 @@ impl Driver {
         let mut reported = Instant::ZERO;
         let mut ready: Vec<usize> = Vec::new();
         let mut due = Instant::ZERO + LOOK_EVERY;
+        let mut woken = Instant::ZERO;
+        let mut heard = 0;
+        let mut is_behind = false;
         loop {
             let now = clock.now();
             self.errors.stalls.woken(due, now);
+            self.errors.forwarding.look(now);
             self.catch_up(clock, now)?;
             if now >= end {
                 return Ok(());
@@ -210,9 +219,16 @@ impl Driver {
             due = self.simulation.next_event().unwrap_or(end).min(now + LOOK_EVERY).min(end);
             let next = due.max(now + GRID);
             ready.clear();
+            if !is_behind && heard * OFTEN.as_nanos() > (now - woken).as_nanos() {
+                clock.sleep_until(woken + GRID);
+            }
             ready.extend(self.poller.wait(clock.until(next))?.filter_map(|id| usize::try_from(id).ok()));
+            woken = clock.now();
+            (heard, is_behind) = (0, false);
             for &host in &ready {
-                self.hear(clock, host)?;
+                let packets = self.hear(clock, host)?;
+                heard += packets;
+                is_behind |= packets == TURN;
             }
         }
     }
@@ -225,8 +241,8 @@ impl Driver {
             let after = due + Span::from_nanos(1);
             self.simulation.advance_to(after);
             for host in 0..self.hosts.len() {
-                while self.write(clock, host) {
-                    while self.read(clock, after, host)? {}
+                while let Some(is_answered) = self.write(clock, host) {
+                    while is_answered && self.read(clock, after, host)? {}
                 }
             }
         }
@@ -234,16 +250,16 @@ impl Driver {
         Ok(())
     }
 
-    /// Takes in what a host's kernel has sent of itself.
-    fn hear(&mut self, clock: Clock, host: usize) -> io::Result<()> {
-        for _ in 0..TURN {
+    /// Takes in what a host's kernel has sent of itself: how many packets.
+    fn hear(&mut self, clock: Clock, host: usize) -> io::Result<u64> {
+        for heard in 0..TURN {
             let now = clock.now().min(self.simulation.end());
             self.catch_up(clock, now)?;
             if !self.read(clock, now, host)? {
-                return Ok(());
+                return Ok(heard);
             }
         }
-        Ok(())
+        Ok(TURN)
     }
 
     /// Takes in one packet that a host's kernel has sent, as of `now`; whether there was one.
@@ -295,18 +311,18 @@ impl Driver {
         outputs.into_iter().map(with).map(|(bytes, output)| (output, bytes)).collect()
     }
 
-    /// Writes to a host the first of what has arrived; whether there was any.
-    fn write(&mut self, clock: Clock, host: usize) -> bool {
+    /// Writes to a host the first of what has arrived, if there is any: whether its kernel answers that at once, as none does UDP.
+    fn write(&mut self, clock: Clock, host: usize) -> Option<bool> {
         let Host { node, tun, .. } = &self.hosts[host];
         let errors = &mut self.errors;
-        let mut written = false;
+        let mut written = None;
         self.simulation.host(*node, |host_node, io| {
             let Some((due, mut frame)) = host_node.out.pop_front() else { return };
             write_back(&mut frame);
             errors.unwritten += u64::from(tun.write(&frame.get().bytes).is_err());
             errors.lateness.record((clock.now() - due).as_nanos());
+            written = Some(frame.get().meta.tcp.is_some());
             io.consumed(frame);
-            written = true;
         });
         written
     }

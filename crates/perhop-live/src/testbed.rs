@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddrV4;
+use std::path::Path;
 use std::sync::Arc;
 
 use perhop_core::packet::{FlowId, PortId};
 use perhop_core::queue::Backlog;
 use perhop_core::time::Instant;
-use perhop_core::units::Bytes;
 use perhop_scenario::build::Network;
 use perhop_scenario::model::{Endpoint, Scenario};
 use perhop_sim::{Departures, HostMarking, MarkCounts, applications_of, listener_of};
@@ -18,9 +18,9 @@ use crate::endpoints::{Data, Sender, Work};
 use crate::frame::Frame;
 use crate::honour::{Honoured, Settings, UDP_HEADERS, options};
 use crate::iperf3::Pair;
-use crate::kernel::{Devices, Listener, Namespace, Stream, Tun, Udp};
+use crate::kernel::{Devices, Interface, Listener, Namespace, Stream, Tun, Udp, set};
 use crate::kernel_host::{End, LatestTcpInfo, Place, Receiving, Sending};
-use crate::probes::{self, Probe};
+use crate::probes;
 use crate::sources::Source;
 
 /// The name of the device in every namespace.
@@ -39,31 +39,25 @@ pub struct Host {
 }
 
 impl Host {
-    fn new(node: usize, settings: &Settings) -> io::Result<Self> {
-        let namespace = Namespace::new()?;
-        let tun = namespace.inside(|| Tun::open(DEVICE))?;
-        let sysctls: Vec<_> = settings.sysctls.clone().into_iter().collect();
-        // no packet of its own may come in between
-        let mut all = vec![("ipv6/conf/all/disable_ipv6".to_owned(), "1".to_owned())];
-        if !std::path::Path::new("/proc/sys/net/ipv6").exists() {
-            all.clear();
-        }
-        all.extend(sysctls);
-        namespace.set(&all)?;
-        let route: String = settings.route.iter().map(|(name, value)| format!(" {name} {value}")).collect();
-        let (address, mtu) = (of_node(node), settings.mtu);
-        let segments = if settings.bursts { "" } else { " gso_max_segs 1" };
-        namespace.ip(&format!(
-            "link set lo up\naddress add {address}/32 dev {DEVICE}\n\
-             link set {DEVICE} mtu {mtu} txqueuelen 10000{segments} up\nroute add default dev {DEVICE}{route}\n"
-        ))?;
-        Ok(Self {
-            node,
-            tun,
-            mtu: usize::try_from(mtu).unwrap_or(usize::MAX),
-            devices: namespace.devices()?,
-            namespace: Arc::new(namespace),
-        })
+    /// A host, and its socket for probes.
+    fn new(node: usize, settings: &Settings) -> io::Result<(Self, Udp)> {
+        let mtu = u32::try_from(settings.mtu).map_err(io::Error::other)?;
+        let (namespace, (tun, devices, socket)) = Namespace::new(|| {
+            let tun = Tun::open(DEVICE)?;
+            // no packet of its own may come in between
+            if Path::new("/proc/sys/net/ipv6").exists() {
+                set("ipv6/conf/all/disable_ipv6", "1")?;
+            }
+            settings.sysctls.iter().try_for_each(|(path, value)| set(path, value))?;
+            let segments = if settings.bursts { None } else { Some(1) };
+            let (address, route) = (of_node(node), &settings.route);
+            Interface { address, mtu, queue: 10_000, segments, route }.bring_up(DEVICE)?;
+            Ok((tun, Devices::new()?, Udp::new(probes::PORT, 0)?))
+        })?;
+        // beyond the device there is every address but its own
+        socket.connect(SocketAddrV4::new(of_node(node + 1), probes::PORT))?;
+        let host = Self { node, tun, mtu: mtu as usize, devices, namespace: Arc::new(namespace) };
+        Ok((host, socket))
     }
 
     /// Packets that its device dropped on their way out, because they were not read soon enough.
@@ -86,7 +80,9 @@ pub struct Testbed {
     /// The UDP sources.
     pub sources: Vec<Source>,
     /// A socket at each host, for what tells how soon the loop reads.
-    pub probes: Vec<Probe>,
+    pub probes: Vec<Udp>,
+    /// One at each host that receives UDP, which throws all away.
+    pub drains: Vec<Udp>,
     /// By node: the ends of flows there.
     pub ends: BTreeMap<usize, BTreeMap<FlowId, Place>>,
     /// Options of sockets that this kernel does not have.
@@ -97,28 +93,28 @@ impl Testbed {
     /// Brings up what `scenario` needs; its flows begin at `starts`.
     ///
     /// # Errors
-    /// Of the kernel, or of a missing `ip`.
+    /// Of the kernel.
     pub fn new(
         scenario: &Scenario,
         honoured: &Honoured,
         network: &Network<Frame>,
         starts: &[Instant],
     ) -> io::Result<Self> {
-        let hosts: io::Result<Vec<Host>> =
-            honoured.hosts.iter().map(|(&node, settings)| Host::new(node, settings)).collect();
+        let made = honoured.hosts.iter().map(|(&node, settings)| Host::new(node, settings));
+        let (hosts, probes) = made.collect::<io::Result<Vec<_>>>()?.into_iter().unzip();
         let applications = applications_of(scenario, starts).collect();
         let work = Work { applications, ..Work::default() };
         let mut testbed = Self {
-            hosts: hosts?,
+            hosts,
             work,
             pairs: Vec::new(),
             sources: Vec::new(),
-            probes: Vec::new(),
+            probes,
+            drains: Vec::new(),
             ends: BTreeMap::new(),
             lacking: Vec::new(),
         };
         testbed.receivers(scenario)?;
-        testbed.probes()?;
         for (i, &start) in starts.iter().enumerate() {
             let route = &network.routes[i];
             let (out, back) = (network.port[route.forward[0]], network.port[route.reverse[0]]);
@@ -147,16 +143,6 @@ impl Testbed {
         self.ends.entry(node).or_default().insert(flow, Place { end, port });
     }
 
-    fn probes(&mut self) -> io::Result<()> {
-        for host in &self.hosts {
-            let socket = host.namespace.inside(|| Udp::new(probes::PORT, 0))?;
-            // beyond the device there is every address but its own
-            let to = SocketAddrV4::new(of_node(host.node + 1), probes::PORT);
-            self.probes.push(Probe { socket, to });
-        }
-        Ok(())
-    }
-
     /// The listeners at hosts.
     fn receivers(&mut self, scenario: &Scenario) -> io::Result<()> {
         for host in 0..self.hosts.len() {
@@ -168,7 +154,7 @@ impl Testbed {
                 self.work.listeners.push(host.namespace.inside(|| Listener::new(RECEIVING, &options))?);
             }
             if scenario.udp.iter().any(|flow| flow.to == host.node) {
-                self.work.drains.push(host.namespace.inside(|| Udp::new(RECEIVING, 0))?);
+                self.drains.push(host.namespace.inside(|| Udp::drain(RECEIVING))?);
             }
         }
         Ok(())
@@ -228,11 +214,12 @@ impl Testbed {
             self.host(flow.from)?.namespace.inside(|| Udp::new(of_flow(i), flow.mark.value() << 2))?;
         self.place(flow.from, i, End::Source(Backlog::default()), ports.0);
         self.place(flow.to, i, End::Drain(MarkCounts::default(), listener_of(scenario, k, start)), ports.1);
-        let Bytes(size) = flow.packet_size;
+        let payload = usize::try_from(flow.packet_size.0 - UDP_HEADERS).unwrap_or(usize::MAX);
+        socket.cut(payload)?;
+        socket.connect(SocketAddrV4::new(of_node(flow.to), RECEIVING))?;
         self.sources.push(Source {
             socket,
-            to: SocketAddrV4::new(of_node(flow.to), RECEIVING),
-            payload: usize::try_from(size - UDP_HEADERS).unwrap_or(usize::MAX),
+            payload,
             departures: Departures::new(&scenario.run, flow, start),
         });
         Ok(())

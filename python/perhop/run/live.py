@@ -119,6 +119,8 @@ class Live(msgspec.Struct, frozen=True):
         were read, not taken by a device, not taken by the kernel.
     cpu_s
         Processor time, the kernel's for it included.
+    forwarding_share, sending_share
+        The largest share of a processor, in any one second, of the loop and of the thread that sends UDP.
     over_budget
         Why the run is not valid; empty of one that is.
     differences
@@ -149,6 +151,8 @@ class Live(msgspec.Struct, frozen=True):
     stalls_s: float = 0.0
     longest_stall_s: float = 0.0
     suspended_s: float = 0.0
+    forwarding_share: float = 0.0
+    sending_share: float = 0.0
 
 
 class LiveRun(msgspec.Struct, frozen=True):

@@ -74,7 +74,6 @@ class Tool:
 
 
 TOOLS = (
-    Tool("ip", "perhop emulate", "iproute2", "iproute"),
     Tool("tc", "ACK marking by eBPF", "iproute2", "iproute-tc"),
     Tool("bpftool", "ACK marking by eBPF", "bpftool", "bpftool"),
     Tool("clang", "ACK marking by eBPF", "clang", "clang"),
@@ -107,7 +106,7 @@ def look() -> list[Looked]:
         *(_control(name, "perhop emulate") for name in ("reno", "cubic")),
         *(_control(name, needed_for) for name, needed_for in _OPTIONAL.items()),
         Looked("TCP senders", _listed(), 'cc = "kernel:NAME"', "modprobe tcp_NAME"),
-        Looked("SCHED_FIFO", "yes" if prior else None, "packets on time on a busy machine", _ROOT),
+        Looked("SCHED_FIFO", _realtime() if prior else None, "packets on time on a busy machine", _ROOT),
         Looked("BPF", "yes" if refused is None else None, "ACK marking by eBPF", _ROOT),
         *(Looked(one.name, which(one.name), one.needed_for, adds(one, text)) for one in TOOLS),
         Looked(_HEADERS.name, headers, _HEADERS.needed_for, adds(_HEADERS, text)),
@@ -269,6 +268,17 @@ def _listed() -> str | None:
     there = controls()
     more = [name for name in modules() if name not in there]
     return ", ".join(there) + (f"; as modules: {', '.join(more)}" if more else "") if there else None
+
+
+def _realtime() -> str:
+    """Say how much of a processor the kernel lets a real-time thread have (``sched_rt_runtime_us``)."""
+    runtime, period = (
+        _read(f"/proc/sys/kernel/sched_rt_{name}_us").strip() for name in ("runtime", "period")
+    )
+    if not (runtime.isdigit() and period.isdigit()) or int(runtime) >= int(period):
+        return "yes"
+    share = 100 * int(runtime) / int(period)
+    return f"yes, for {share:.0f} % of a processor: the kernel stops a thread that takes more"
 
 
 def _works(words: list[str]) -> str | None:

@@ -24,7 +24,12 @@ impl Clock {
     /// How long the machine has been suspended since it started: this clock stands still meanwhile.
     #[must_use]
     pub fn suspended() -> Span {
-        Span::from_nanos(ns_of(libc::CLOCK_BOOTTIME).saturating_sub(monotonic_ns()))
+        Span::from_nanos(time_of(libc::CLOCK_BOOTTIME).as_nanos().saturating_sub(monotonic_ns()))
+    }
+
+    /// Sleeps until `at`.
+    pub fn sleep_until(&self, at: Instant) {
+        std::thread::sleep(std::time::Duration::from_nanos(self.until(at).as_nanos()));
     }
 
     /// How long it is until `at`.
@@ -35,12 +40,13 @@ impl Clock {
 }
 
 fn monotonic_ns() -> u64 {
-    ns_of(libc::CLOCK_MONOTONIC)
+    time_of(libc::CLOCK_MONOTONIC).as_nanos()
 }
 
-fn ns_of(clock: libc::clockid_t) -> u64 {
+/// The time of any of the kernel's clocks.
+pub(super) fn time_of(clock: libc::clockid_t) -> Span {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: writes one timespec; the clock exists on every Linux, so that it cannot fail.
     unsafe { libc::clock_gettime(clock, &raw mut time) };
-    time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs()
+    Span::from_nanos(time.tv_sec.unsigned_abs() * 1_000_000_000 + time.tv_nsec.unsigned_abs())
 }

@@ -1,9 +1,8 @@
 //! Network namespaces without a name: they are gone with the last descriptor and socket, whatever ends the program.
 
 use std::fs::File;
-use std::io::{self, Read, Seek, Write};
+use std::io::{self, Read, Seek};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::process::{Command, Stdio};
 
 use super::checked;
 
@@ -12,17 +11,17 @@ use super::checked;
 pub struct Namespace(OwnedFd);
 
 impl Namespace {
-    /// A new one, with nothing in it but a loopback device that is down.
+    /// A new one, with nothing in it but a loopback device that is down, and what `what` makes on a thread inside it.
     ///
     /// # Errors
-    /// Where the kernel does not let this process make one.
-    pub fn new() -> io::Result<Self> {
-        let made = std::thread::spawn(|| {
+    /// Where the kernel does not let this process make one, and those of `what`.
+    pub fn new<T: Send>(what: impl FnOnce() -> io::Result<T> + Send) -> io::Result<(Self, T)> {
+        let make = || {
             // SAFETY: changes the network namespace of this thread, which ends with the closure.
             checked(unsafe { libc::unshare(libc::CLONE_NEWNET) })?;
-            File::open("/proc/thread-self/ns/net")
-        });
-        Ok(Self(joined(made.join())?.into()))
+            Ok((Self(File::open("/proc/thread-self/ns/net")?.into()), what()?))
+        };
+        std::thread::scope(|scope| joined(scope.spawn(make).join()))
     }
 
     pub(super) fn descriptor(&self) -> RawFd {
@@ -44,54 +43,17 @@ impl Namespace {
             joined(inside.join())
         })
     }
+}
 
-    /// Sets `net.<path>` of the namespace, e.g. `ipv4/tcp_sack`.
-    ///
-    /// # Errors
-    /// Where this kernel does not have the setting or refuses the value; the error names both.
-    pub fn set(&self, settings: &[(String, String)]) -> io::Result<()> {
-        self.inside(|| {
-            for (path, value) in settings {
-                let file = format!("/proc/sys/net/{path}");
-                std::fs::write(&file, value).map_err(|error| {
-                    io::Error::new(error.kind(), format!("net.{} = {value}: {error}", path.replace('/', ".")))
-                })?;
-            }
-            Ok(())
-        })
-    }
-
-    /// Runs iproute2's `ip` on a list of its commands.
-    ///
-    /// # Errors
-    /// Where there is no `ip`, and what it says.
-    pub fn ip(&self, commands: &str) -> io::Result<()> {
-        self.inside(|| {
-            let mut child = Command::new(super::program("ip")?)
-                .args(["-batch", "-"])
-                .stdin(Stdio::piped())
-                .stdout(Stdio::null())
-                .stderr(Stdio::piped())
-                .spawn()
-                .map_err(|error| io::Error::new(error.kind(), format!("ip (of iproute2): {error}")))?;
-            if let Some(mut stdin) = child.stdin.take() {
-                stdin.write_all(commands.as_bytes())?;
-            }
-            let output = child.wait_with_output()?;
-            if output.status.success() {
-                return Ok(());
-            }
-            Err(io::Error::other(format!("ip: {}", String::from_utf8_lossy(&output.stderr).trim())))
-        })
-    }
-
-    /// The kernel's table of the namespace's devices, which can be read from then on without a privilege.
-    ///
-    /// # Errors
-    /// Where it cannot be opened.
-    pub fn devices(&self) -> io::Result<Devices> {
-        self.inside(|| File::open("/proc/thread-self/net/dev")).map(Devices)
-    }
+/// Sets `net.<path>` of the namespace of this thread, e.g. `ipv4/tcp_sack`.
+///
+/// # Errors
+/// Where this kernel does not have the setting or refuses the value; the error names both.
+pub fn set(path: &str, value: &str) -> io::Result<()> {
+    let file = format!("/proc/sys/net/{path}");
+    std::fs::write(&file, value).map_err(|error| {
+        io::Error::new(error.kind(), format!("net.{} = {value}: {error}", path.replace('/', ".")))
+    })
 }
 
 /// The kernel's table of a namespace's devices.
@@ -99,6 +61,14 @@ impl Namespace {
 pub struct Devices(File);
 
 impl Devices {
+    /// That of the namespace of this thread, which can be read from then on without a privilege.
+    ///
+    /// # Errors
+    /// Where it cannot be opened.
+    pub fn new() -> io::Result<Self> {
+        File::open("/proc/thread-self/net/dev").map(Self)
+    }
+
     /// Packets that the device `name` has dropped on their way out, because nobody read them.
     ///
     /// # Errors

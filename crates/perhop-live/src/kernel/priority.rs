@@ -5,6 +5,7 @@ use std::io;
 use perhop_core::time::Span;
 
 use super::checked;
+use super::clock::time_of;
 
 /// How the kernel schedules the loop that forwards.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -88,4 +89,21 @@ pub fn cpu_time() -> io::Result<Span> {
         used += ns(usage.ru_utime) + ns(usage.ru_stime);
     }
     Ok(Span::from_nanos(used))
+}
+
+/// Processor time that this thread has used, the kernel's work for it included.
+#[must_use]
+pub fn thread_time() -> Span {
+    time_of(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// The share of a processor that the kernel gives to real-time threads: it stops them for the rest of each period (sched(7),
+/// `sched_rt_runtime_us`). `None` where there is none.
+#[must_use]
+pub fn limit() -> Option<f64> {
+    let read = |name| {
+        let text = std::fs::read_to_string(format!("/proc/sys/kernel/sched_rt_{name}_us")).ok()?;
+        text.trim().parse::<f64>().ok().filter(|us| *us > 0.0)
+    };
+    Some(read("runtime")? / read("period")?).filter(|share| *share < 1.0)
 }

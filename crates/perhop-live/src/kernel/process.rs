@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use super::namespace::Namespace;
+use super::priority::ordinary;
 use super::privilege::User;
 use super::socket::Stream;
 use super::{checked, descriptor, program};
@@ -46,6 +47,8 @@ impl Namespace {
         let enter = move || {
             // SAFETY: system calls alone, as between fork and exec they must be; `network` is open in the child too.
             unsafe {
+                // the set-up is real-time, and iperf3 spins
+                ordinary();
                 checked(libc::setns(network, libc::CLONE_NEWNET))?;
                 user.become_for_good()?;
                 // after the user has changed, which would undo it

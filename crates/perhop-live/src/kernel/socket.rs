@@ -103,10 +103,7 @@ impl Stream {
     /// # Errors
     /// Of the kernel; that the connection is not made yet is none.
     pub fn connect(&self, to: SocketAddrV4) -> io::Result<()> {
-        let address = raw(to);
-        // SAFETY: reads one sockaddr_in of the given size.
-        match checked(unsafe { libc::connect(self.0.as_raw_fd(), (&raw const address).cast(), ADDRESS_LEN) })
-        {
+        match connect(&self.0, to) {
             Err(error) if error.raw_os_error() != Some(libc::EINPROGRESS) => Err(error),
             _ => Ok(()),
         }
@@ -302,46 +299,50 @@ impl Udp {
         Ok(Self(fd))
     }
 
-    /// Sends `payload` to `to`; whether the kernel took it.
-    ///
-    /// # Errors
-    /// Of the kernel; that it has no room is none.
-    pub fn send(&self, payload: &[u8], to: SocketAddrV4) -> io::Result<bool> {
-        let address = raw(to);
-        // SAFETY: the kernel reads as many bytes as there are, and one sockaddr_in of the given size.
-        let sent = unsafe {
-            libc::sendto(
-                self.0.as_raw_fd(),
-                payload.as_ptr().cast(),
-                payload.len(),
-                0,
-                (&raw const address).cast(),
-                ADDRESS_LEN,
-            )
-        };
-        Ok(would_block(sent)?.is_some())
-    }
-
-    /// Throws away what has arrived.
+    /// One at `port` that throws away what arrives, before it wakes anybody: the filter passes none of a packet.
     ///
     /// # Errors
     /// Of the kernel.
-    pub fn discard(&self) -> io::Result<()> {
-        let mut byte = [0];
-        loop {
-            // SAFETY: the kernel writes at most one byte; the rest of a packet is gone with it.
-            let got = unsafe { libc::recv(self.0.as_raw_fd(), byte.as_mut_ptr().cast(), 1, libc::MSG_TRUNC) };
-            if would_block(got)?.is_none() {
-                return Ok(());
-            }
-        }
+    pub fn drain(port: u16) -> io::Result<Self> {
+        let udp = Self::new(port, 0)?;
+        let mut code = libc::sock_filter { code: (libc::BPF_RET | libc::BPF_K) as u16, jt: 0, jf: 0, k: 0 };
+        let filter = libc::sock_fprog { len: 1, filter: &raw mut code };
+        option(&udp.0, libc::SOL_SOCKET, libc::SO_ATTACH_FILTER, &filter)?;
+        Ok(udp)
+    }
+
+    /// Sends to `to` from now on.
+    ///
+    /// # Errors
+    /// Of the kernel.
+    pub fn connect(&self, to: SocketAddrV4) -> io::Result<()> {
+        connect(&self.0, to)
+    }
+
+    /// Cuts what it is given to send into packets of `payload` bytes (`UDP_SEGMENT`).
+    ///
+    /// # Errors
+    /// Of the kernel.
+    pub fn cut(&self, payload: usize) -> io::Result<()> {
+        let bytes = libc::c_int::try_from(payload).map_err(io::Error::other)?;
+        option(&self.0, libc::SOL_UDP, libc::UDP_SEGMENT, &bytes)
+    }
+
+    /// Sends `payload`; whether the kernel took it.
+    ///
+    /// # Errors
+    /// Of the kernel; that it has no room is none.
+    pub fn send(&self, payload: &[u8]) -> io::Result<bool> {
+        // SAFETY: the kernel reads as many bytes as there are.
+        let sent = unsafe { libc::send(self.0.as_raw_fd(), payload.as_ptr().cast(), payload.len(), 0) };
+        Ok(would_block(sent)?.is_some())
     }
 }
 
-impl AsFd for Udp {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.0.as_fd()
-    }
+/// Whether the kernel refused to cut packets for a device that computes no checksums, as it did before Linux 6.11.
+#[must_use]
+pub fn is_uncut(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(libc::EIO)
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "16")]
@@ -373,6 +374,12 @@ fn bind(fd: &OwnedFd, port: u16) -> io::Result<()> {
     let address = raw(SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, port));
     // SAFETY: reads one sockaddr_in of the given size.
     checked(unsafe { libc::bind(fd.as_raw_fd(), (&raw const address).cast(), ADDRESS_LEN) }).map(drop)
+}
+
+fn connect(fd: &OwnedFd, to: SocketAddrV4) -> io::Result<()> {
+    let address = raw(to);
+    // SAFETY: reads one sockaddr_in of the given size.
+    checked(unsafe { libc::connect(fd.as_raw_fd(), (&raw const address).cast(), ADDRESS_LEN) }).map(drop)
 }
 
 fn option<T: Copy>(fd: &OwnedFd, level: libc::c_int, name: libc::c_int, value: &T) -> io::Result<()> {
