@@ -41,6 +41,7 @@ NOT_RUN = {
     "docs/emulate.md": "needs namespaces, and takes real time; test_live.py has such runs",
     "docs/tcp-laws.md": "a sweep of many runs; make test-long repeats it",
     "docs/verdicts.md": "runs of a study on record; test_papers_again.py has the same on a small one",
+    "docs/performance.md": "measures the machine for minutes, and needs cargo and a clone of htsim",
     "docs/serve.md": "serves until it is stopped; test_serve_cli.py starts and stops it",
     "papers/feroz/README.md": STUDY,
     "papers/kalampoukas/README.md": STUDY,
