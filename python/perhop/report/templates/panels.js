@@ -7,6 +7,8 @@ const dashes = [[], [8, 3], [1.6, 2.2], [9, 3, 1.6, 3]];
 const inWords = (value) => value === null || value === undefined ? "–" : String(Number(value.toPrecision(4)));
 const element = (tag, kind, text = "") => Object.assign(document.createElement(tag), { className: kind, textContent: text });
 
+// how high the name of a line is, px: what can be pressed (WCAG 2.2, 2.5.8)
+const NAME = 24;
 for (const figure of document.querySelectorAll("figure[data-panels]")) {
   const told = JSON.parse(figure.dataset.panels), time = told.time, plots = [];
   const box = element("div", "panels"), readout = element("p", "readout quiet"), spoken = element("p", "spoken");
@@ -43,11 +45,11 @@ for (const figure of document.querySelectorAll("figure[data-panels]")) {
       while (at > 0 && line.values[at] === null) at--;
       return [one.labels[number], one.plot.valToPos(line.values[at] ?? 0, "y")];
     }).sort((a, b) => b[1] - a[1]);
-    let below = most + 20;
-    for (const one of each) below = one[1] = Math.min(Math.max(one[1], 0), below - 20);
-    let above = -20;
-    for (const one of each.reverse()) above = one[1] = Math.max(one[1], above + 20);
-    for (const [label, height] of each) label.style.top = wide ? `${top + height - 10}px` : "";
+    let below = most + NAME;
+    for (const one of each) below = one[1] = Math.min(Math.max(one[1], 0), below - NAME);
+    let above = -NAME;
+    for (const one of each.reverse()) above = one[1] = Math.max(one[1], above + NAME);
+    for (const [label, height] of each) label.style.top = wide ? `${top + height - NAME / 2}px` : "";
   };
 
   const all = [0, time[time.length - 1]];
@@ -98,7 +100,7 @@ for (const figure of document.querySelectorAll("figure[data-panels]")) {
     names.append(...labels);
     part.append(element("p", "axis", panel.label), stage, names);
     box.append(part);
-    plots.push({ plot, panel, labels, stage, high: Math.max(number ? 116 : 190, 20 * panel.lines.length + (number ? 20 : 30)) });
+    plots.push({ plot, panel, labels, stage, high: Math.max(number ? 116 : 190, NAME * panel.lines.length + (number ? 20 : 30)) });
     sync.sub(plot);
   });
 
