@@ -41,15 +41,14 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 export PYTHONDONTWRITEBYTECODE :=
 
 # First in a recipe: what it takes, its children counted, is a line of the table that `build` and `test` end with.
-TIMES := out/times
-took   = { echo $$SECONDS; times; } >$(TIMES)/$(@:%/.synced=packages)
-timed  = mkdir -p $(TIMES); trap '$(took)' EXIT
-ifeq ($(MAKELEVEL),0)
-$(shell rm -rf $(TIMES))
-endif
+# Each make has a folder of its own, which those that it starts share.
+export TIMES ?= out/times/$(shell echo $$PPID)
+took   = { mkdir -p $(TIMES); { echo $$SECONDS; times; } >$(TIMES)/$(@:%/.synced=packages); } || true
+timed  = trap '$(took)' EXIT
 
 build: installed
 	@scripts/times $(TIMES)
+	rm -r $(TIMES)
 
 installed: $(VENV)/.synced
 	@$(timed)
@@ -83,6 +82,7 @@ quick: $(VENV)/.synced
 
 test: installed lint prose rust-test python-test
 	@scripts/times $(TIMES)
+	rm -r $(TIMES)
 
 # Both at once: the checks of Python run one after the other.
 lint: installed

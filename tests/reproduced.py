@@ -22,8 +22,12 @@ def quick_page(cli: Cli, key: str) -> str:
     return Path(f"out/{key}/report.html").read_text()
 
 
-def skip_if_changed(scenario: Scenario, version: int) -> None:
-    """Skip where the results of `scenario` have changed since a record of results version `version`."""
-    since = scenario.core.results_since
-    if since > version:
-        pytest.skip(f"recorded under results_version {version}, and results changed with {since}")
+def changed(scenario: Scenario, version: int) -> bool:
+    """Whether the results of `scenario` have changed since a record of results version `version`."""
+    return scenario.core.results_since > version
+
+
+def skip_if_any(older: int, version: int) -> None:
+    """Skip the rest of a test where `older` of its runs changed since the record; the others were compared."""
+    if older:
+        pytest.skip(f"{older} runs were recorded under results_version {version} and have changed since")

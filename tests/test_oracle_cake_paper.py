@@ -11,7 +11,7 @@ import pytest
 
 from perhop import Campaign
 from perhop.experiment.design_runs import each
-from reproduced import skip_if_changed
+from reproduced import changed, skip_if_any
 from scripts import script
 
 FOLDER = Path(__file__).parents[1] / "oracles" / "cake-paper"
@@ -34,7 +34,7 @@ def test_the_simulator_gives_what_is_recorded(line: str) -> None:
     runs = each(campaign.design, campaign.scenario, range(1))
     (run,) = [run for run in runs if campaign.design.treatments[run.treatment].levels == (line,)]
     scenario = campaign.scenario.override(*run.overrides)
-    skip_if_changed(scenario, VERSION)
+    skip_if_any(int(changed(scenario, VERSION)), VERSION)
     flows = scenario.run().flows
     rates, queue = line.split(" ")
     for name, goodput in flows.select("name", "goodput_bit_s").rows():

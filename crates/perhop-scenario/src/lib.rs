@@ -95,7 +95,7 @@ impl Loaded {
     fn leave_out_bursts(&self, file: &mut serde_json::Map<String, serde_json::Value>) {
         let flows = file.get_mut("flow").and_then(serde_json::Value::as_array_mut).into_iter().flatten();
         for (json, flow) in flows.zip(&self.file.flow) {
-            if let (false, Some(tcp)) = (flow.tcp.pushes_bursts(), json["tcp"].as_object_mut()) {
+            if let (false, Some(tcp)) = (flow.pushes_bursts(), json["tcp"].as_object_mut()) {
                 tcp.remove("burst_push");
             }
         }

@@ -392,6 +392,11 @@ fn psh_at_the_end_of_bursts_needs_bursts() {
     assert_snapshot!(lines(overridden(&[push])), @"1:26 flow.bulk.tcp.burst_push: no segment has PSH: this sender has no bursts, for it does not pace (write `pacing = true`, or leave this out)");
     assert_snapshot!(lines(overridden(&[push, "flow.bulk.tcp.pacing=true"])), @"no warning");
     assert_snapshot!(lines(overridden(&[push, "flow.bulk.tcp.profile=linux", "flow.bulk.tcp.cc=bbr"])), @"no warning");
+    let kernel = ["run.clock=live", "flow.bulk.tcp.cc=kernel:bbr"];
+    assert!(
+        !lines(overridden(&[&kernel[..], &[push]].concat())).contains("burst_push"),
+        "the kernel decides"
+    );
     // it is part of the treatment where it changes something
     let treatment = |settings: &[&str]| valid(overridden(settings)).treatment_toml();
     let linux = "flow.bulk.tcp.profile=linux";

@@ -3,7 +3,7 @@
 //! Source: RFC 5681 section 4.2, RFC 1122 section 4.2.3.2. Different: segments are counted whatever their size, since
 //! what is full-sized is the sender's secret; so short ones are acknowledged sooner than they must be. [`Adaptive`] is
 //! `net/ipv4/tcp_input.c` of Linux 6.x (`tcp_event_data_recv`, `__tcp_ack_snd_check`, `tcp_grow_window`) with `tcp_send_delayed_ack`
-//! and `tcp_delack_timer_handler`, without the PSH flag and the slack of its timers.
+//! and `tcp_delack_timer_handler`, without the slack of its timers; PSH is for whoever has the receiver ([`crate::receiver::Receiver::hurry`]).
 
 mod buffer;
 

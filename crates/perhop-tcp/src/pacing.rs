@@ -94,10 +94,10 @@ impl Pacer {
         self.departs += Span::from_nanos(time.as_nanos() - credit.as_nanos());
     }
 
-    /// Whether the segment that has just left ends a burst of several, `more` of which could leave by the windows.
+    /// Whether the segment that has just left ends a burst of several; `more` says whether the windows let another follow.
     #[must_use]
-    pub const fn ends_burst(&self, more: bool) -> bool {
-        self.had > 1 && (self.left == 0 || !more)
+    pub fn ends_burst(&self, more: impl FnOnce() -> bool) -> bool {
+        self.had > 1 && (self.left == 0 || !more())
     }
 
     /// When the next burst may leave.

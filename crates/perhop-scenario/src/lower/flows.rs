@@ -107,6 +107,7 @@ fn model_application(application: &Application) -> Option<model::ApplicationKind
 /// The TCP of `flow`; one whose data an `application` writes has none of its own, and stays open.
 fn connection(flow: &mut Flow, application: bool) -> model::Tcp {
     let mut tcp = model_tcp(&mut flow.tcp);
+    tcp.params.burst_push = flow.pushes_bursts();
     if application {
         (tcp.params.size, tcp.params.close) = (Some(Bytes(0)), false);
     }

@@ -103,7 +103,8 @@ pub(crate) fn model_tcp(tcp: &mut Tcp) -> model::Tcp {
         ect1: tcp.ecn == Ecn::CodePoint(EcnCodePoint::Ect1),
         abe: tcp.abe,
         pacing: tcp.pacing,
-        burst_push: tcp.pushes_bursts(),
+        // a flow says whether it has bursts, and who decides on its ACKs
+        burst_push: false,
         // each flow draws its own
         seed: 0,
         idle_restart: tcp.idle_restart.into(),

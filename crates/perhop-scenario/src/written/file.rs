@@ -310,6 +310,13 @@ pub struct Flow {
     pub ack: Ack,
 }
 
+impl Flow {
+    /// Whether the last segment of a burst has PSH; an ACK policy in Python alone decides on ACKs.
+    pub(crate) fn pushes_bursts(&self) -> bool {
+        self.tcp.burst_push && self.tcp.paces() && self.ack.control.is_none()
+    }
+}
+
 /// A congestion control, or what decides when ACKs are sent, that is none of perhop's.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]

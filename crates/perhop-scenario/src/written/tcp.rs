@@ -189,7 +189,7 @@ settings! {
     /// a millisecond, two segments at least from 1.2 Mbit/s on (Linux: `tcp_update_pacing_rate`, `tcp_tso_autosize`). `bbr` and `bbr3`
     /// pace by a rate of their own, and `prague` at a window a round trip, whatever this says.
     pacing: bool,
-    /// Whether the last segment of a burst of two or more has PSH, so that its ACK does not wait; for senders that pace.
+    /// Whether the last segment of a burst of two or more has PSH, so that its ACK does not wait; for senders that pace, and not with an ACK policy in Python.
     burst_push: bool,
     /// What is left of cwnd when nothing was sent for more than a time-out; `true` is `initial-window`, `false` is `off`.
     idle_restart: Idle,
@@ -257,10 +257,5 @@ impl Tcp {
     pub(crate) fn paces(&self) -> bool {
         let by_control = |growth| matches!(growth, Growth::Bbr | Growth::Bbr3 | Growth::Prague);
         self.pacing || matches!(self.cc, CongestionControl::Own(growth) if by_control(growth))
-    }
-
-    /// Whether the last segment of a burst has PSH.
-    pub(crate) fn pushes_bursts(&self) -> bool {
-        self.burst_push && self.paces()
     }
 }

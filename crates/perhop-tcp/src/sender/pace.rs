@@ -45,7 +45,7 @@ impl Sender {
     /// Whether no segment of its burst can follow the one that has left, and others came before it.
     fn ends_burst(&self) -> bool {
         let more = || self.recovery.next(&self.flight()) != Next::Nothing;
-        self.pacer.as_ref().is_some_and(|pacer| pacer.ends_burst(more()))
+        self.pacer.as_ref().is_some_and(|pacer| pacer.ends_burst(more))
     }
 
     /// Bytes of data per second at which segments leave; `None` before there is a round trip.

@@ -7,6 +7,7 @@ use crate::lower::tcp::ack_policy;
 use crate::read::mistakes::Report;
 use crate::read::tree::{Step, steps};
 use crate::words::choices::{MoreSeries, Per};
+use crate::words::congestion::CongestionControl;
 use crate::words::units::{Limit, Time};
 use crate::written::conditioner::Meter;
 use crate::written::file::{AckPolicy, ScenarioFile};
@@ -80,8 +81,10 @@ fn jitter(file: &ScenarioFile, report: &mut Report) {
 fn bursts(file: &ScenarioFile, report: &mut Report) {
     for (i, flow) in file.flow.iter().enumerate() {
         let at = steps!["flow", i, "tcp", "burst_push"];
-        if flow.tcp.burst_push && !flow.tcp.paces() && !is_resolved(i, report) && report.tree.is_written(&at)
-        {
+        let written = report.tree.is_written(&at) && !is_resolved(i, report);
+        // a kernel has its own bursts
+        let own = matches!(flow.tcp.cc, CongestionControl::Own(_));
+        if written && own && flow.tcp.burst_push && !flow.tcp.paces() {
             let rule = "no segment has PSH: this sender has no bursts, for it does not pace".to_owned();
             report.warn(&at, rule, Some("write `pacing = true`, or leave this out".to_owned()));
         }
