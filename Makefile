@@ -132,11 +132,12 @@ test-long: test
 	$(BIN)/python docs/laws.py --check
 	$(BIN)/python docs/laws_queue.py --check
 
-prose:
-	@if command -v vale >/dev/null; then
+prose: $(VENV)/.synced
+	@$(BIN)/codespell $(PROSE) CHANGELOG.md docs/decisions papers/*/README.md python/perhop crates/*/src
+	if command -v vale >/dev/null; then
 		vale --config docs/prose/vale.ini --output line $(PROSE)
 	else
-		echo "skipped: prose of the pages (no vale; go install $(VALE))"
+		echo "skipped: style of the pages (no vale; go install $(VALE))"
 	fi
 
 docs: build prose
