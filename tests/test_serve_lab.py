@@ -126,6 +126,8 @@ def test_a_run_is_beside_the_run_before(served: Served, top: Path) -> None:
 
 
 def test_a_recommendation_is_asked_for_with_the_settings_of_the_form(served: Served) -> None:
+    page = served.client.get("/form/0/bufferbloat/line.toml").text
+    assert '<select id="goal" name="goal"><option value="household">' in page, "no port looks at marks"
     form = {"value:run.duration": "0s", "goal": "household"}
     job = served.post("/recommend/0/two-way.toml", **form)
     line = "perhop recommend lab/two-way.toml -s run.duration=0s --goal household -o lab/two-way-recommend-1"

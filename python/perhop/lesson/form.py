@@ -316,7 +316,7 @@ def _predicted(question: Question, value: Any, faults: list[Fault]) -> float | s
         hint = _core.suggest(str(value), choices)
     else:
         such_as = question.such_as
-        what = f'a number with its unit, in quotes, such as "{such_as}"' if such_as else "a number"
+        what = f'a number with its unit, such as "{such_as}"' if such_as else "a number"
         found = math.nan if isinstance(value, bool) else number(value, question.unit)
         if question.least <= found <= question.most and math.isfinite(found):
             return found
