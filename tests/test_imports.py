@@ -21,7 +21,7 @@ ORDER = (
 )
 
 #: below `serve`, which gives them by the command line alone
-NOT_SERVED = {"papers", "lesson", "import_tc", "deploy", "import_ns2"}
+NOT_SERVED = {"papers", "import_tc", "deploy", "import_ns2"}
 
 #: not in a room: the public face, which only `cli` uses, and what every room needs
 FACE, SHARED, CORE = "perhop", "perhop.units", "perhop._core"

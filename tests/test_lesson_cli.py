@@ -29,6 +29,7 @@ response = "mean(flows.completed_s)"
 tolerance = "1 ms"
 runs = 4
 half_width = true
+range = ["-1 s", "5 s"]
 
 [[question]]
 key = "path"
@@ -78,7 +79,7 @@ def test_predictions_are_judged_by_runs_of_the_students_seed(cli: Cli, answers: 
     told = cli("lesson", "check", answers).out
     assert "Ada: 2 of 4 right, on seed 2." in told
     assert re.search(
-        r"^path +far +near \(near \d+\.\d ms, far [\d.]+ s\) +0% +not right$", told, re.MULTILINE
+        r"^path +not right +far +near \(near \d+\.\d ms, far [\d.]+ s\) +0%$", told, re.MULTILINE
     )
 
 
@@ -122,7 +123,7 @@ def test_a_run_without_a_number_judges_nothing(cli: Cli, answers: Path) -> None:
     )
     done = cli("lesson", "check", answers)
     assert done.code == 0
-    assert re.search(r"^time +900 ms +- +20% +not measured$", done.out, re.MULTILINE)
+    assert re.search(r"^time +not measured +900 ms +- +20%$", done.out, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -132,6 +133,8 @@ def test_a_run_without_a_number_judges_nothing(cli: Cli, answers: Path) -> None:
         ('path = "far"', "path = 3", ["path: must be one of near, far"]),
         ('"900 ms"', "900", ["time: must be a number with its unit", 'such as "150 ms"']),
         ('"900 ms"', '"900 kB"', ["time: must be a number with its unit"]),
+        ('"900 ms"', '"-900 ms"', ["time: must be a number with its unit", "from 0 up"]),
+        ('"3 s"', '"9 s"', ["spread: must be a number with its unit", "from -1 s to 5 s"]),
         ('"900 ms"', "true", ["time: must be a number with its unit"]),
         ('"900 ms"', '""', ["time: left empty", "predict before you run: How long does it take?"]),
         ('time = "900 ms"', "time = ", ["answers.toml:3"]),
@@ -187,6 +190,9 @@ def test_a_mistake_in_answers_has_its_place_and_a_hint(
         ),
         ("runs = 4", "most = true\nruns = 4", ["question[1].most: `most` says which choice", "no choices"]),
         ('"20%"', '"inf%"', ["question[0].tolerance: `inf%` is neither"]),
+        ('"5 s"]', '"5 kB"]', ["question[1].range: must be the least and the most"]),
+        ('"5 s"]', '"-2 s"]', ["question[1].range: must be the least and the most"]),
+        ("most = true", 'most = true\nrange = ["0", "1"]', ["question[3].range", "there are choices"]),
         ("near = []", '"" = []', ["question[2].choices: a choice needs a name"]),
         (
             'title = "Two paths"',

@@ -149,9 +149,13 @@ def test_a_port_that_is_taken_is_told(process: Cli, tmp_path: Path) -> None:
     )
 
 
-def test_a_place_that_is_not_there_is_told(process: Cli) -> None:
+def test_a_place_that_cannot_be_shown_is_told(process: Cli, tmp_path: Path) -> None:
     done = process("serve", "nowhere")
     assert (done.code, done.err) == (2, "error: nowhere: No such file or directory\n")
+    file = tmp_path / "lesson.md"
+    file.write_text("# A lesson")
+    done = process("serve", file)
+    assert (done.code, done.err.splitlines()[0]) == (2, f"error: {file}: nothing that serve can show")
 
 
 @pytest.mark.parametrize("name", ["starlette", "uvicorn"])

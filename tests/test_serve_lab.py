@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import doctest
 import fcntl
 import os
 import pty
+import re
 import termios
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,9 +14,11 @@ from pathlib import Path
 import httpx
 import pytest
 
+import perhop.serve.text
 from perhop import Scenario
-from perhop.cli.__main__ import run as perhop
+from perhop.cli.__main__ import run as cli
 from perhop.serve.places import kind_of, look_up
+from perhop.serve.text import html
 from serving import Served, served_by, started
 
 SHORT = {"value:run.duration": "3s", "value:run.warmup": "1s"}
@@ -25,7 +29,7 @@ def top(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write a lesson, a study and a scenario with a campaign."""
     top = tmp_path_factory.mktemp("bench")
     for words in ("init {}", "init --pack lesson-bufferbloat {}/bufferbloat", "init --study {}/study"):
-        assert perhop(words.format(top / "lab").split()) == 0
+        assert cli(words.format(top / "lab").split()) == 0
     return top
 
 
@@ -62,12 +66,35 @@ def test_a_lesson_is_judged_by_its_command(served: Served, top: Path) -> None:
     assert "How long does a packet wait in the modem on average" in page
     answers = {"wait": "423 ms", "call": "1", "page": "4 s", "queue": "codel", "upload": '4"Mbit/s'}
     wrong = served.post("/lesson/0/bufferbloat/lesson.toml", student="Ann", seed="1", **answers)
-    assert "upload: must be a number with its unit" in printed(served, wrong)
+    assert wrong.status_code == 422
+    assert '<p class="mistakes">must be a number with its unit' in wrong.text
+    assert 'value="4&#34;Mbit/s"' in wrong.text
+    assert not [*(top / "lab").glob("*.answers.toml")]
     answers["upload"] = "4.6 Mbit/s"
     done = served.post("/lesson/0/bufferbloat/lesson.toml", student='A"nn', seed="1", **answers)
     assert 'A"nn: 5 of 5 right, on seed 1.' in printed(served, done)
-    assert (top / "lab" / "bufferbloat-2.answers.toml").is_file()
+    ended = served.client.get(done.url.path).text
+    assert "<h1>The check of your predictions is done</h1>" in ended
+    assert '<a href="/lesson/0/bufferbloat/lesson.toml">Back to the lesson</a>' in ended
+    # one student with one seed has one file, another seed one more
+    for seed, page in (("1", "9 s"), ("2", "9 s")):
+        again = {**answers, "page": page}
+        printed(served, served.post("/lesson/0/bufferbloat/lesson.toml", student='A"nn', seed=seed, **again))
+    files = sorted((top / "lab").glob("*.answers.toml"))
+    assert [one.name for one in files] == [f"bufferbloat-{k}.answers.toml" for k in (1, 2)]
+    assert 'page = "9 s"' in files[0].read_text()
     assert served.post("/lesson/0/bufferbloat/lesson.toml", seed="one").status_code == 400
+
+
+def test_a_lessons_text_is_a_page_with_its_answers_folded(served: Served) -> None:
+    page = served.client.get("/lesson/0/bufferbloat/lesson.toml").text
+    text = page[page.index('<div class="text">') : page.index('<form method="post">')]
+    assert text.index("<details><summary>Answers</summary>") < text.index("<strong>2.</strong>")
+    assert "<td><code>wait</code></td>" in text
+    assert not re.search(r"```|\*\*|\|---|markdown=", text)
+    assert 'placeholder="such as 2.5 Mbit/s"' in page
+    assert doctest.testmod(perhop.serve.text) == (0, 2)
+    assert "&lt;script&gt;" in html("<script>")
 
 
 @pytest.mark.parametrize(
@@ -99,6 +126,8 @@ def test_a_run_is_beside_the_run_before(served: Served, top: Path) -> None:
 
 
 def test_a_recommendation_is_asked_for_with_the_settings_of_the_form(served: Served) -> None:
+    page = served.client.get("/form/0/bufferbloat/line.toml").text
+    assert '<select id="goal" name="goal"><option value="household">' in page, "no port looks at marks"
     form = {"value:run.duration": "0s", "goal": "household"}
     job = served.post("/recommend/0/two-way.toml", **form)
     line = "perhop recommend lab/two-way.toml -s run.duration=0s --goal household -o lab/two-way-recommend-1"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import sys
 from pathlib import Path
+from stat import S_ISREG
 from typing import Annotated
 
 import typer
@@ -35,11 +36,16 @@ def command(
     """Show runs and campaigns in the browser, change settings and run them; on this machine alone."""
     from perhop.cli.output import note, print_json
     from perhop.scenario.trust import set_trust
+    from perhop.serve.places import kind_of
 
     set_trust(trust)
     given = list(dict.fromkeys(places or [Path("out")]))
     for place in places or []:
-        place.stat()
+        if S_ISREG(place.stat().st_mode) and kind_of(place) is None:
+            raise UsageError(
+                f"{place}: nothing that serve can show",
+                "name a folder, a scenario, campaign.toml, study.toml or lesson.toml",
+            )
     try:
         from perhop.serve.guard import HOST
         from perhop.serve.server import listen, serve

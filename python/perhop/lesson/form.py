@@ -27,7 +27,7 @@ _KEY = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _MOST_RUNS = 1000
 _BASES = {"s": "s", "bit/s": "bit/s", "byte": "B"}
 """Units that a prediction must name, and how `perhop.units` calls them."""
-_SUCH_AS = {"s": '"150 ms"', "bit/s": '"2.5 Mbit/s"', "byte": '"64 kB"'}
+_SUCH_AS = {"s": "150 ms", "bit/s": "2.5 Mbit/s", "byte": "64 kB"}
 
 
 class LessonError(FileError):
@@ -59,6 +59,8 @@ class WrittenQuestion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
         Replications, of which the mean counts.
     half_width
         Whether it is not the mean but the half-width of its 95 % interval.
+    range
+        The least and the most that may be predicted, in the response's unit; without it, from 0 up.
     """
 
     key: Text
@@ -71,6 +73,7 @@ class WrittenQuestion(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     tolerance: Text = "0%"
     runs: int = 1
     half_width: bool = False
+    range: list[str] = []
 
 
 class LessonFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -103,12 +106,16 @@ class Question:
         By choice; under the empty name where a number is asked for.
     tolerance, relative
         A number in the response's unit, or a share of what was seen.
+    least, most
+        Of what may be predicted.
     """
 
     written: WrittenQuestion
     arms: Mapping[str, Arm]
     tolerance: float
     relative: bool
+    least: float
+    most: float
 
     @property
     def unit(self) -> str | None:
@@ -119,6 +126,11 @@ class Question:
     def is_choice(self) -> bool:
         """Whether one of several is chosen."""
         return bool(self.written.choices)
+
+    @property
+    def such_as(self) -> str | None:
+        """A prediction with a unit, as an example; None where numbers have none."""
+        return _SUCH_AS.get(self.unit or "")
 
     def allowed(self, seen: float) -> float:
         """Return how far from what was seen a prediction may be."""
@@ -248,8 +260,19 @@ def _question(folder: Path, base: Scenario, one: WrittenQuestion, at: At, faults
     tolerance = number(one.tolerance, unit) if math.isnan(share) else share
     if arms and not 0 <= tolerance < math.inf:
         rule = f"`{one.tolerance}` is neither a share nor a number in the unit of the response, from 0 up"
-        faults.append(Fault((*at, "tolerance"), rule, f'such as "20%" or {_SUCH_AS.get(unit or "", "0.2")}'))
-    return Question(one, arms, tolerance, not math.isnan(share))
+        faults.append(
+            Fault((*at, "tolerance"), rule, f'such as "20%" or "{_SUCH_AS.get(unit or "", "0.2")}"')
+        )
+    ends = [number(end, unit) for end in one.range] or [0.0, math.inf]
+    if (
+        arms
+        and one.range
+        and (one.choices or len(ends) != 2 or not -math.inf < ends[0] <= ends[1] < math.inf)
+    ):
+        rule = "must be the least and the most number that may be predicted, in the unit of the response"
+        hint = "leave `range` out: there are choices" if one.choices else None
+        faults.append(Fault((*at, "range"), rule, hint))
+    return Question(one, arms, tolerance, not math.isnan(share), ends[0], ends[-1])
 
 
 def answers(path: Path, lesson: Lesson) -> Answers:
@@ -262,7 +285,11 @@ def answers(path: Path, lesson: Lesson) -> Answers:
     LessonError
         It has mistakes.
     """
-    source = path.read_bytes()
+    return answers_in(path.read_bytes(), path, lesson)
+
+
+def answers_in(source: bytes, path: Path, lesson: Lesson) -> Answers:
+    """Read answers of which the file has, or will have, that path; see `answers`."""
     asked = {one.written.key: one for one in lesson.questions}
     own = [("student", str, ""), ("seed", int, 1)]
     kind = msgspec.defstruct("AnswersFile", [*((key, Any) for key in asked), *own])
@@ -288,11 +315,15 @@ def _predicted(question: Question, value: Any, faults: list[Fault]) -> float | s
             return str(value)
         hint = _core.suggest(str(value), choices)
     else:
-        such_as = _SUCH_AS.get(question.unit or "")
-        what = f"a number with its unit, in quotes, such as {such_as}" if such_as else "a number"
+        such_as = question.such_as
+        what = f'a number with its unit, such as "{such_as}"' if such_as else "a number"
         found = math.nan if isinstance(value, bool) else number(value, question.unit)
-        if math.isfinite(found):
+        if question.least <= found <= question.most and math.isfinite(found):
             return found
+        if math.isfinite(found):
+            what += ", " + (
+                f"from {' to '.join(written)}" if (written := question.written.range) else "from 0 up"
+            )
     rule = f"must be {what}"
     if value == "":
         rule, hint = "left empty", f"predict before you run: {question.written.text} Write {what}"

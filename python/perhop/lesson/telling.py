@@ -24,9 +24,9 @@ _FEWEST_SEEDS = 5
 
 def sheet(lesson: Lesson, answers: Answers, outcomes: Sequence[Outcome]) -> list[Part]:
     """Return what one student predicted and saw."""
-    columns = ("question", "predicted", "seen", "tolerance", "")
+    columns = ("question", "", "predicted", "seen", "tolerance")
     rows = [
-        (one.question.written.key, _predicted(one), _seen(one), one.question.written.tolerance, _verdict(one))
+        (one.question.written.key, _verdict(one), _predicted(one), _seen(one), one.question.written.tolerance)
         for one in outcomes
     ]
     who = f"{answers.student}: " if answers.student else ""

@@ -14,7 +14,7 @@ _SPREAD = 30.0
 
 def draw(lines: Mapping[str, Sequence[float]], title: str, label: str) -> str:
     """Return the lines as SVG; `label` is of their axis, with the unit."""
-    with style.figure(7.6, 0.8 + 0.4 * len(lines)) as (made, axes):
+    with style.figure(4.2, 0.8 + 0.4 * len(lines)) as (made, axes):
         for place, values in enumerate(lines.values()):
             color, height = style.COLORS[place % len(style.COLORS)], [place] * len(values)
             axes.plot(values, height, "|", color=color, markersize=16, markeredgewidth=1.6)

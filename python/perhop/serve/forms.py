@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+import tomllib
+from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -10,6 +12,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from perhop._core import ScenarioError
+from perhop.recommend.candidates import first_marks
 from perhop.run.tables import TRACES
 from perhop.serve.asked import GOALS, Base, Filled, Offer, base_of, offer, read, recommend_words, run_words
 from perhop.serve.foremost import take_first
@@ -46,7 +49,7 @@ def routes(site: Site) -> list[Route]:
         found = await run_in_threadpool(offer, base, filled, settle=False)
         name = filled.name or site.free_name(base.stem)
         words = run_words(site, base, found.sets, filled.trace, name)
-        job = site.jobs.start(words, f"{site.home_key}/{name}")
+        job = site.jobs.start(words, f"{site.home_key}/{name}", _address(request))
         return RedirectResponse(f"/jobs/{job.id}", 303)
 
     async def recommend(request: Request) -> Response:
@@ -54,7 +57,8 @@ def routes(site: Site) -> list[Route]:
         found = await run_in_threadpool(offer, base, filled, settle=False)
         name = site.free_name(f"{base.stem}-recommend")
         words = recommend_words(site, base, found.sets, filled.goal, name)
-        return RedirectResponse(f"/jobs/{site.jobs.start(words, f'{site.home_key}/{name}').id}", 303)
+        job = site.jobs.start(words, f"{site.home_key}/{name}", _address(request))
+        return RedirectResponse(f"/jobs/{job.id}", 303)
 
     return [
         Route("/form/{key:path}", begin),
@@ -63,6 +67,10 @@ def routes(site: Site) -> list[Route]:
         Route("/run/{key:path}", run, methods=["POST"]),
         Route("/recommend/{key:path}", recommend, methods=["POST"]),
     ]
+
+
+def _address(request: Request) -> str:
+    return f"/form/{quote(request.path_params['key'])}"
 
 
 async def _page(site: Site, request: Request, base: Base, filled: Filled) -> Response:
@@ -75,6 +83,8 @@ async def _page(site: Site, request: Request, base: Base, filled: Filled) -> Res
     words = run_words(site, base, found.sets, filled.trace, name)
     scenario = base.scenario.unread(*found.shown)
     meaning = scenario.describe()
+    # without marks there is nothing to try for each class alike
+    marked = any(map(first_marks, tomllib.loads(scenario.resolve()).get("port", [])))
     return own_page(
         request,
         "form.html.j2",
@@ -89,7 +99,7 @@ async def _page(site: Site, request: Request, base: Base, filled: Filled) -> Res
             "command": shlex.join(["perhop", *words]),
             "name": name,
             "home": str(site.home),
-            "goals": GOALS,
+            "goals": ("", *GOALS) if marked else (*GOALS, ""),
             "traces": [(kind, kind in filled.trace) for kind in TRACES],
         },
     )

@@ -28,6 +28,23 @@ _PROGRESS = re.compile(r".*: (\d{1,3})%.* left\n?")
 
 State = Literal["going", "ended"]
 
+_WHAT = {
+    "run": "The run",
+    "recommend": "The recommendation",
+    "campaign": "The campaign",
+    "reproduce": "The study",
+    "lesson": "The check of your predictions",
+}
+_MEANS = {
+    1: "there is a defect in perhop, or a file cannot be written",
+    2: "the command asks for something that cannot be",
+    3: "a file has mistakes",
+    4: "a run failed",
+    7: "this machine lacks something",
+    8: "the folder is damaged, in use, or of a newer perhop",
+}
+"""What exit statuses mean: `perhop.cli.exit`."""
+
 
 class BusyError(Exception):
     """As many jobs are going as there may be."""
@@ -43,11 +60,14 @@ class Job:
         Its number, and the command from the word after ``perhop``.
     result
         The run or the store that it makes, by key.
+    back
+        The address of the page where it was asked for.
     """
 
     id: int
     words: tuple[str, ...]
     result: str
+    back: str = "/"
     began: float = field(default_factory=time.time)
     state: State = "going"
     code: int | None = None
@@ -56,6 +76,24 @@ class Job:
     kept: int = 0
     process: asyncio.subprocess.Process | None = None
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    @property
+    def told(self) -> str:
+        """What it is and how it ended, or that it is going."""
+        what = _WHAT.get(self.words[0], "The command")
+        if self.state == "going":
+            return f"{what} is going"
+        if self.code == 0:
+            return f"{what} is done"
+        if self.asked_to_end:
+            return f"{what} was ended"
+        means = _MEANS.get(self.code or 0)
+        return f"{what} ended with exit status {self.code}" + (f": {means}" if means else "")
+
+    @property
+    def sets(self) -> list[str]:
+        """Overrides of the scenario that it was started with."""
+        return [value for option, value in itertools.pairwise(self.words) if option == "-s"]
 
     @property
     def line(self) -> str:
@@ -114,7 +152,7 @@ class Jobs:
         """Return those that have not ended."""
         return [job for job in self.all.values() if job.state == "going"]
 
-    def start(self, words: Sequence[str], result: str) -> Job:
+    def start(self, words: Sequence[str], result: str, back: str = "/") -> Job:
         """Start a command.
 
         Raises
@@ -127,7 +165,7 @@ class Jobs:
         ended = [job.id for job in self.all.values() if job.state == "ended"]
         for old in ended[: max(0, len(ended) - _MOST_ENDED)]:
             del self.all[old]
-        job = Job(next(self._numbers), tuple(words), result)
+        job = Job(next(self._numbers), tuple(words), result, back)
         self.all[job.id] = job
         task = asyncio.create_task(self._run(job))
         self._tasks.add(task)

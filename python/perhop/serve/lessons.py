@@ -2,67 +2,105 @@
 
 from __future__ import annotations
 
+import glob
 import shlex
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from perhop.lesson import form
 from perhop.run.folder import write_file
 from perhop.scenario.overrides import toml
 from perhop.serve import pictures
 from perhop.serve.asked import FilledInError
 from perhop.serve.places import Place, UnknownPlaceError, word
-from perhop.serve.site import Site, own_page
+from perhop.serve.site import Site, own_page, problem
+from perhop.serve.text import html
 
 
 def routes(site: Site) -> list[Route]:
     """Return the routes of lessons."""
 
-    def lesson_of(request: Request) -> tuple[Place, dict[str, Any]]:
+    def place_of(request: Request) -> Place:
         place = site.look_up(request.path_params["key"])
         if place.kind != "lesson":
             raise UnknownPlaceError(place.key)
-        return place, _read(place)
+        return place
 
-    async def page(request: Request) -> Response:
-        place, lesson = lesson_of(request)
+    async def shown(
+        request: Request, place: Place, given: Mapping[str, str], mistakes: Mapping[str, str]
+    ) -> Response:
         folder, text = place.path.parent, place.path.with_suffix(".md")
+        try:
+            lesson = await run_in_threadpool(form.load, folder)
+        except form.LessonError as error:
+            checked = shlex.join(["perhop", "check", place.word])
+            return problem(request, 422, "The lesson has mistakes", str(error), checked)
         found = await run_in_threadpool(site.search)
         context = {
-            "title": lesson["title"],
-            "questions": lesson["question"],
-            "text": text.read_text(errors="replace") if text.is_file() and not text.is_symlink() else "",
+            "title": lesson.title,
+            "questions": lesson.questions,
+            "given": given,
+            "mistakes": mistakes,
+            "text": html(text.read_text(errors="replace"))
+            if text.is_file() and not text.is_symlink()
+            else "",
             "files": [one for one in found.of("scenario") if one.path.parent == folder],
             "command": f"perhop lesson check ANSWERS --lesson {shlex.quote(word(folder))}",
         }
-        return own_page(request, "lesson.html.j2", context)
+        return own_page(request, "lesson.html.j2", context, 422 if mistakes else 200)
+
+    async def page(request: Request) -> Response:
+        return await shown(request, place_of(request), {}, {})
 
     async def check(request: Request) -> Response:
-        place, lesson = lesson_of(request)
-        given = {key: values[-1] for key, values in parse_qs((await request.body()).decode()).items()}
+        place = place_of(request)
+        given = {key: values[-1].strip() for key, values in parse_qs((await request.body()).decode()).items()}
         seed = given.get("seed", "1")
         if not (seed.isascii() and seed.isdecimal()):
             raise FilledInError(f"the seed {seed!r} is no whole number")
-        keys = ["student", *(one["key"] for one in lesson["question"])]
-        lines = [f"seed = {int(seed)}", *(f"{key} = {toml(given.get(key, '').strip(), key)}" for key in keys)]
-        folder = place.path.parent
+        keys = ["student", *(one["key"] for one in _read(place)["question"])]
+        lines = [f"seed = {int(seed)}", *(f"{key} = {toml(given.get(key, ''), key)}" for key in keys)]
+        source, folder = "\n".join([*lines, ""]), place.path.parent
+        file = _file_of(site, folder.resolve().name, source)
+        try:
+            lesson = await run_in_threadpool(form.load, folder)
+            form.answers_in(source.encode(), file, lesson)
+        except form.LessonError as error:
+            told = {one["path"]: f"{one['rule']}. {one['hint'] or ''}".rstrip() for one in error.diagnostics}
+            return await shown(request, place, given, told)
         site.home.mkdir(parents=True, exist_ok=True)
-        file = site.home / site.free_name(folder.resolve().name, ".answers.toml")
-        write_file(file, "\n".join([*lines, ""]))
-        job = site.jobs.start(["lesson", "check", word(file), "--lesson", word(folder)], "")
+        write_file(file, source, may_replace=lambda _: True)
+        words = ["lesson", "check", word(file), "--lesson", word(folder)]
+        job = site.jobs.start(words, "", f"/lesson/{quote(place.key)}")
         return RedirectResponse(f"/jobs/{job.id}", 303)
 
     return [Route("/lesson/{key:path}", page), Route("/lesson/{key:path}", check, methods=["POST"])]
 
 
+def _file_of(site: Site, stem: str, source: str) -> Path:
+    """Return the file for answers: that of the same student and seed, if there is one."""
+    own = tomllib.loads(source)
+    for file in site.home.glob(f"{glob.escape(stem)}-*.{form.ANSWERS}"):
+        try:
+            other = tomllib.loads(file.read_text())
+        except (OSError, ValueError):
+            continue
+        if other.keys() == own.keys() and all(other[key] == own[key] for key in ("student", "seed")):
+            return file
+    return site.home / site.free_name(stem, f".{form.ANSWERS}")
+
+
 def _read(place: Place) -> dict[str, Any]:
-    """Read a lesson, as far as a form needs it; `perhop lesson check` reads all of it.
+    """Read a lesson as far as the list needs it; `perhop.lesson.form.load` reads all of it.
 
     Raises
     ------

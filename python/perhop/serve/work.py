@@ -29,7 +29,7 @@ def routes(site: Site) -> list[Route]:
 
     async def make(request: Request) -> Response:
         words, result = words_of(site, site.look_up(request.path_params["key"]))
-        return RedirectResponse(f"/jobs/{site.jobs.start(words, result).id}", 303)
+        return RedirectResponse(f"/jobs/{site.jobs.start(words, result, '/#campaigns').id}", 303)
 
     async def page(request: Request) -> Response:
         job = job_of(request)
