@@ -263,6 +263,9 @@ def answers(path: Path, lesson: Lesson) -> Answers:
         It has mistakes.
     """
     source = path.read_bytes()
+    if not source.strip():
+        hint = f"`perhop init --pack lesson-bufferbloat` writes a lesson, with the {ANSWERS} to fill in"
+        raise LessonError([_core.diagnostic("", str(path), 0, 0, f"{path} is empty", hint)])
     asked = {one.written.key: one for one in lesson.questions}
     own = [("student", str, ""), ("seed", int, 1)]
     kind = msgspec.defstruct("AnswersFile", [*((key, Any) for key in asked), *own])
