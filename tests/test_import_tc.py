@@ -77,6 +77,7 @@ def test_the_text_says_from_which_line_and_what_is_left_out() -> None:
         ("u8 0xb8 0xfc at 1", ["EF"]),
         ("u16 0x00b8 0x00fc at 0", ["EF"]),
         ("u32 0x00b80000 0x00fc0000 at 0", ["EF"]),
+        ("ip tos 050 0xfc", ["AF11"]),
         ("u32 0 0", ["any"]),
     ],
 )
@@ -93,7 +94,7 @@ def test_ip6_has_its_class_elsewhere() -> None:
 def test_filters_of_flower_and_matchall_and_their_order() -> None:
     last_first = (
         "tc filter add dev eth0 parent 1: matchall flowid 1:2\n"
-        "tc filter add dev eth0 parent 1: protocol ip flower ip_tos 0xb8/0xfc classid 1:1\n"
+        "tc filter add dev eth0 parent 1: protocol ip flower ip_tos b8/0xfc classid 1:1\n"
     )
     assert [one["match"] for one in port(DRR + last_first)["class"]] == [["EF"], ["any"]]
     # a filter that takes all goes first, and nothing is left for the other class

@@ -118,7 +118,7 @@ class Classifier:
                 given |= {kind: further.get(kind, self._default(kind)) for kind in kinds}
             else:
                 why = "it leads to no class that has a queue"
-                if goal is not None and goal not in self._made:
+                if goal is not None and goal[0] == self._at.handle[0] and goal not in self._made:
                     why = f"there is no class {written(goal)}"
                 self._left_out.add(*one.remark(why))
         return given

@@ -47,11 +47,13 @@ def compared(part: Part) -> list[tuple[tuple[int, int], int, int]]:
     """
     text, found = _words(part), list[tuple[tuple[int, int], int, int]]()
     given = [(*_FIELDS[field], value, mask, at) for field, value, mask, at in _MATCH.findall(text)]
-    if part.kind == "flower":
+    if is_flower := part.kind == "flower":
         given = [(*_FIELDS["ip tos"], value, mask or "ff", "") for value, mask in _TOS.findall(text)]
     for bits, offset, value, mask, at in given:
+        # beside 0x and decimal numbers flower has others by 16, and u32 those with a 0 by 8
+        base = 0 if re.fullmatch("0[xX].*|0|[1-9][0-9]*", value) else 16 if is_flower else 8
         try:
-            found.append(((bits, int(at or offset)), int(value, 0), int(mask, 16)))
+            found.append(((bits, int(at or offset)), int(value, base), int(mask, 16)))
         except ValueError:
             raise Refused(f"match {value} {mask}: a value or a mask is not a number") from None
     return found
