@@ -410,7 +410,7 @@ def test_doctor(cli: Cli) -> None:
     findings = {finding["what"]: finding for finding in cli("doctor", "--json").json()["findings"]}
     assert findings["perhop core"]["found"] == perhop.__version__
     ours = {what for what, one in findings.items() if one["section"] == "perhop"}
-    assert ours == {"Python", "perhop core", "cores", "cargo", "chromium", "ns"}
+    assert ours == {"Python", "perhop core", "cores", "cargo", "starlette", "uvicorn", "chromium", "ns"}
     assert set(findings) - ours == {
         *(
             "way in",

@@ -10,7 +10,8 @@ from conftest import Cli
 from perhop.cli.exit import ExitCode
 from perhop.deploy.marks import NAMED, marking, name, number
 
-ACCESS = Path(__file__).parents[1] / "python" / "perhop" / "starters" / "access" / "access.toml"
+ROOT = Path(__file__).parents[1]
+ACCESS = ROOT / "python" / "perhop" / "starters" / "access" / "access.toml"
 UP = "conditioner.acks-up.ack_marking="
 
 
@@ -81,6 +82,22 @@ def test_nft_cannot_choose_the_best_of_what_is_covered(cli: Cli) -> None:
     assert host["text"] is None
     assert len(host["cannot"]) == 1
     assert "install eth0 copy best-of-covered" in cli(*asked, "--with", "ebpf").out
+
+
+def test_a_scenario_that_does_not_say_how_acks_are_marked_has_no_rules(cli: Cli, tmp_path: Path) -> None:
+    file = ROOT / "examples" / "household.toml"
+    for words in ((), ("--with", "ebpf"), ("--json",)):
+        done = cli("deploy", file, *words)
+        assert (done.code, done.out) == (ExitCode.USAGE, "")
+        assert "does not say how ACKs are marked" in done.err
+        assert "--with tc --at NODE" in done.err
+    one = 'flow.pages.ack.marking={ kind = "best-effort" }'
+    assert "goto mark_0" in cli("deploy", file, "--flow", "pages", "-s", one).out
+    said = tmp_path / "said.toml"
+    said.write_text(
+        file.read_text().replace('name = "pages"', 'name = "pages"\nack.marking.kind = "best-effort"')
+    )
+    assert "goto mark_0" in cli("deploy", said).out
 
 
 def test_hosts_that_differ_are_not_printed_as_one(cli: Cli) -> None:

@@ -218,6 +218,29 @@ def test_what_is_asked_wrongly_is_refused(cli: Cli, words: tuple[str, ...], why:
     assert (done.code, why in done.err) == (2, True), done.err
 
 
+@pytest.mark.parametrize(
+    ("words", "nodes"),
+    [
+        (("--with", "tc"), "isp, home"),
+        (("--with", "tc", "--at", "roof"), "isp, home"),
+        (("--with", "tc", "--at", "pc"), "isp, home"),
+        (("--with", "openconfig", "--at", "pc"), "isp, home"),
+        (("--with", "sqm"), "isp, home"),
+    ],
+)
+def test_the_hint_names_nodes_with_something_to_set(cli: Cli, words: tuple[str, ...], nodes: str) -> None:
+    done = cli("deploy", HOUSEHOLD, *words)
+    assert (done.code, done.err.splitlines()[-1]) == (2, f"hint: --at one of {nodes}")
+
+
+@pytest.mark.parametrize("with_", ["tc", "openconfig"])
+def test_with_a_share_each_port_may_be_held(cli: Cli, with_: str) -> None:
+    words = ("deploy", HOUSEHOLD, "--with", with_, "--shape", "95%")
+    named = cli(*words).err.splitlines()[-1].removeprefix("hint: --at one of ").split(", ")
+    assert [cli(*words, "--at", node).code for node in named] == [0] * len(named)
+    assert "pc" in named
+
+
 def _sqm(cli: Cli, *words: str) -> dict[str, str]:
     done = cli("deploy", HOUSEHOLD, "--with", "sqm", "--at", "home", "--device", "wan", *words)
     assert done.code == 0, done.err

@@ -40,7 +40,7 @@ def test_a_script_of_htb_is_the_port_between_two_hosts() -> None:
     assert (default["burst"], default["quantum"], default["queue"]["kind"]) == ("15360B", "3000B", "fq")
     assert left_out(HTB) == [
         "line 9: tc class add dev $DEV parent 1:1 classid 1:30 htb rate 1mbit prio 2: "
-        "no filter leads to 1:30: mark 3 does",
+        "no filter leads to 1:30: here it gets the packets with mark 3 instead",
     ]
 
 
@@ -77,6 +77,7 @@ def test_the_text_says_from_which_line_and_what_is_left_out() -> None:
         ("u8 0xb8 0xfc at 1", ["EF"]),
         ("u16 0x00b8 0x00fc at 0", ["EF"]),
         ("u32 0x00b80000 0x00fc0000 at 0", ["EF"]),
+        ("ip tos 050 0xfc", ["AF11"]),
         ("u32 0 0", ["any"]),
     ],
 )
@@ -93,7 +94,7 @@ def test_ip6_has_its_class_elsewhere() -> None:
 def test_filters_of_flower_and_matchall_and_their_order() -> None:
     last_first = (
         "tc filter add dev eth0 parent 1: matchall flowid 1:2\n"
-        "tc filter add dev eth0 parent 1: protocol ip flower ip_tos 0xb8/0xfc classid 1:1\n"
+        "tc filter add dev eth0 parent 1: protocol ip flower ip_tos b8/0xfc classid 1:1\n"
     )
     assert [one["match"] for one in port(DRR + last_first)["class"]] == [["EF"], ["any"]]
     # a filter that takes all goes first, and nothing is left for the other class
@@ -113,8 +114,7 @@ def test_filters_of_flower_and_matchall_and_their_order() -> None:
         (U32.format("ip", 1, ACKS.replace("u8 0x10 0xff", "u8 0x02 0xff"), 1), "more than the DS field"),
         (U32.format("ip", 1, "u16 0x28 0xffff at 2", 1), "more than the DS field"),
         (U32.format("arp", 1, "u32 0 0", 1), "chain 0, protocol arp"),
-        (U32.format("ip", 1, "u8 0x28 zz at 1", 1), "match 0x28 zz"),
-        (U32.format("ip", 1, "u32 0x28 0xff at 2", 1), "match 0x28 0xff"),
+        (U32.format("ip", 1, "u32 0x28 0xff at 2", 1), "match 0x28 0xff at 2"),
         (U32.format("ip", 1, "u32 0x28 0xff at nexthdr+0", 1), "at nexthdr+0"),
         ("tc filter add dev eth0 parent 1: handle 6 fw flowid 1:1\n", "filters of kind fw"),
         ("tc filter add dev eth0 parent 1: flower dst_port 80 classid 1:1\n", "dst_port 80"),
@@ -122,7 +122,7 @@ def test_filters_of_flower_and_matchall_and_their_order() -> None:
             "tc filter add dev eth0 parent 1: matchall action police rate 1mbit burst 10k flowid 1:1\n",
             "action police rate 1mbit burst 10k",
         ),
-        (U32.format("ip", 1, "u32 0 0", 7), "it leads to no class that has a queue"),
+        (U32.format("ip", 1, "u32 0 0", 7), "there is no class 1:7"),
     ],
 )
 def test_a_filter_that_a_port_has_not_is_named(line: str, why: str) -> None:
@@ -156,7 +156,7 @@ def test_each_kind_of_packets_goes_where_the_first_filter_says(
         assert "in an order that a port does not have" in found.refused[0].why
         return
     classes = tomllib.loads(found.text)["port"][0]["class"]
-    spare = {int(one.why.split()[-2]) for one in found.left_out if "mark" in one.why.split()}
+    spare = {int(one.why.split()[-2]) for one in found.left_out if one.why.endswith(" instead")}
     for mark in {*range(64)} - spare:
         for ack in (False, True):
             takes = (
@@ -226,12 +226,29 @@ def test_shapers(text: str, expected: dict[str, str]) -> None:
     assert refused(twice)[0].endswith("a port of perhop has one shaper")
 
 
+def test_a_ceiling_below_the_rate_is_what_a_class_alone_gets() -> None:
+    held = "htb default 1\ntc class add dev eth0 parent 1: classid 1:1 htb rate 5mbit ceil 1mbit burst 9k"
+    assert port(ROOT + held)["shaper"] == {"rate": "1Mbit/s"}
+    assert port(ROOT + held + " cburst 2k")["shaper"] == {"rate": "1Mbit/s", "burst": "2048B"}
+
+
+def test_a_value_that_no_scenario_has_is_told_where_the_script_has_it(cli: Cli, tmp_path: Path) -> None:
+    script = tmp_path / "up.sh"
+    script.write_text(HTB.replace("handle 20: fq_codel", "handle 20: fq_codel flows 0 quantum 0"))
+    done = cli("import", "tc", script)
+    assert (done.code, done.out) == (3, "")
+    place = "line 10: tc qdisc add dev $DEV parent 1:20 handle 20: fq_codel flows 0 quantum 0: "
+    assert f"{place}queues: 0 is below 1" in done.err
+    assert f"{place}quantum: " in done.err
+    assert ".toml" not in done.err
+
+
 def test_a_class_alone_that_packets_may_go_past() -> None:
     alone = ROOT + "htb\ntc class add dev eth0 parent 1: classid 1:1 htb rate 1mbit\n"
     past = U32.format("ip", 1, "ip dsfield 0xb8 0xfc", 2)
     assert [one.rpartition(": ")[2] for one in left_out(alone + past)] == [
         "what has no class goes past all classes in Linux, and comes to 1:1 here",
-        "it leads to no class that has a queue",
+        "there is no class 1:2",
     ]
     assert (
         left_out(alone.replace("htb\n", "htb default 1\n") + past.replace("flowid 1:2", "flowid 1:1")) == []
@@ -344,7 +361,9 @@ def test_a_class_whose_filter_is_not_taken() -> None:
     of_port = U32.format("ip", 1, "ip dport 80 0xffff", 1) + U32.format("all", 9, "u32 0 0", 2)
     assert [one["match"] for one in port(DRR + of_port)["class"]] == [["3"], ["any"]]
     assert any(
-        one.endswith("quantum 1500: the filter that leads to 1:1 is not taken (line 4): mark 3 does")
+        one.endswith(
+            "the filter that leads to 1:1 is not taken (line 4): here it gets the packets with mark 3 instead"
+        )
         for one in left_out(DRR + of_port)
     )
 
@@ -393,6 +412,22 @@ def test_several_devices() -> None:
         (ROOT + "codel target 5x", "`5x` is not taken as a time"),
         (ROOT + "codel limit", "`limit` has no value, or is no word of codel"),
         (ROOT + "pfifo limit -3", "`-3` is not taken as a number"),
+        (ROOT + "tbf burst 1k latency 1ms", "a qdisc of tbf has a `rate`"),
+        (ROOT + "htb\ntc class add dev eth0 parent 1: classid 1:1 htb", "a class of htb has a `rate`"),
+        (
+            ROOT + "htb\ntc class add dev eth0 parent 1: classid 1:1 htb rate 5mbit ceil 5qbit",
+            "line 2: tc class add dev eth0 parent 1: classid 1:1 htb rate 5mbit ceil 5qbit: `5qbit` is not",
+        ),
+        (
+            HTB.replace("parent 1:1 classid 1:20", "parent 1:2 classid 1:20"),
+            "its parent is not there: there is no class 1:2",
+        ),
+        (HTB + "tc qdisc add dev eth0 parent 1:99 pie", "1:99 pie: its parent is not there: there is no"),
+        (HTB + "tc qdisc add dev eth0 parent 3: pie", "there is no qdisc 3:0"),
+        (
+            DRR + U32.format("ip", 1, "u8 0x28 zz at 1", 1),
+            "zz at 1 flowid 1:1: match 0x28 zz: a value or a mask is not a number",
+        ),
         (ROOT + "tbf rate 0 burst 1k latency 1ms", "`0` is not taken as a rate"),
         (ROOT + "tbf rate 50% burst 1k latency 1ms", "`50%` is not taken as a rate"),
         (ROOT + "prio bands 2", "it has from 1 to 16 bands, and more than its priomap names"),

@@ -159,6 +159,15 @@ def test_a_mistake_in_answers_has_its_place_and_a_hint(
     assert [one for one in said if one not in done.err] == []
 
 
+@pytest.mark.parametrize("what", ["check", "collect"])
+def test_an_empty_file_of_answers_is_told_where_lessons_are_from(cli: Cli, answers: Path, what: str) -> None:
+    answers.write_text("\n")
+    done = cli("lesson", what, answers)
+    assert done.code == 3
+    assert "answers.toml is empty" in done.err
+    assert "perhop init --pack lesson-bufferbloat" in done.err
+
+
 @pytest.mark.parametrize(
     ("right", "wrong", "said"),
     [

@@ -158,6 +158,7 @@ def test_a_scenario_without_classes_is_refused_with_a_hint(cli: Cli, tmp_path: P
     assert done.code == 2
     assert "no port tells packets apart by their mark" in done.err
     assert "perhop init --pack access" in done.err
+    assert "--goal household" in done.err
 
 
 def test_a_goal_without_a_value_is_told(cli: Cli) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from perhop.recommend.answer import Answer
 from perhop.recommend.candidates import BEST_EFFORT, COPY, FACTOR
 from perhop.report.campaign import render
 from perhop.run.run import Progress
+from perhop.say.campaign import changes
 from perhop.say.candidates import short
 from perhop.say.recommendation import described
 
@@ -69,6 +71,14 @@ def raced(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Stor
         return Store.open(tmp_path / "a")
 
     return make
+
+
+def test_runs_of_a_dropped_candidate_are_said_not_to_count(raced: Callable[..., Store]) -> None:
+    campaign = raced([BEST_EFFORT, COPY], lambda name, k: {"web:transfer_mean": 1.0 + 0.01 * k}, WEB).campaign
+    found = campaigns.Outcome(Path("a"), 0, 89, 0, 0, 1, None, [])
+    kept = "0 runs kept, 89 new, 1 no longer asked for"
+    assert list(changes(campaign, found)) == [f"{kept}: the answer does not count it"]
+    assert list(changes(replace(campaign, select=None), found)) == [kept]
 
 
 def _answer(store: Store) -> tuple[Answer, list[str]]:

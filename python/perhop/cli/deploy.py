@@ -111,12 +111,28 @@ def command(
         chosen = [host for name, host in receivers.items() if not hosts or name in hosts]
     if not chosen:
         raise UsageError(f"{scenario} has no TCP flow, and so no ACKs to mark")
+    _must_ask(loaded, str(scenario))
     sheets = [_sheet(host, with_, device, str(scenario)) for host in chosen]
     if as_json:
         print_json({"with": with_.value, "hosts": [_as_json(sheet) for sheet in sheets]})
         return ExitCode.USAGE if any(sheet.cannot for sheet in sheets) else ExitCode.DONE
     _print(sheets, with_)
     return ExitCode.DONE
+
+
+def _must_ask(scenario: Scenario, file: str) -> None:
+    """Refuse a scenario that does not say how ACKs are marked: rules would set every mark to the default."""
+    from perhop.experiment.shape import written
+
+    in_file = any("marking" in one.get("ack", {}) for one in written(scenario.source).get("flow", []))
+    if in_file or any(one.ack_marking for one in scenario.describe().conditioners):
+        return
+    if not any("marking" in one for one in scenario.overrides):
+        raise UsageError(
+            f"{file} does not say how ACKs are marked, so no rules are printed",
+            "its queues: --with tc --at NODE; to mark ACKs, "
+            "-s 'flow.NAME.ack.marking={ kind = \"copy\" }', say",
+        )
 
 
 def _router(scenario: Scenario, node: str, known: Addresses, flows: list[str] | tuple[()]) -> Host:

@@ -6,6 +6,7 @@ import os
 import platform
 import shutil
 from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
 from typing import Annotated
 
 import msgspec
@@ -19,6 +20,8 @@ from perhop.say.terminal import show
 
 _STEADY = 0.05
 """The share of a processor's time below half speed up to which it is called steady."""
+
+_SERVE = ("starlette", "uvicorn")
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,7 @@ def _look() -> list[Finding]:
         Finding("perhop core", _core_version(), "everything", "make build", required=True),
         Finding("cores", str(len(os.sched_getaffinity(0))), "replications side by side"),
         Finding("cargo", shutil.which("cargo"), "perhop bench", "install Rust with rustup"),
+        *(Finding(name, _version(name), "perhop serve", "pip install 'perhop[ui]'") for name in _SERVE),
         Finding("chromium", shutil.which("chromium"), "the browser test", "apt-get install chromium"),
         Finding("ns", shutil.which("ns"), "the speed comparison of perhop bench", "apt-get install ns2"),
     ]
@@ -117,6 +121,13 @@ def _steadiness(slow: float) -> Finding:
     adds = f"{found}: is the host of this virtual machine busy? try again"
     steady = found if slow <= _STEADY else None
     return Finding("steady processor", steady, "packets on time", adds, section="real packets")
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def _core_version() -> str | None:

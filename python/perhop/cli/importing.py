@@ -14,6 +14,7 @@ from perhop.cli.exit import CommandError, ExitCode, UsageError
 from perhop.units import quantity
 
 if TYPE_CHECKING:
+    from perhop._core import Diagnostic
     from perhop.import_ns2 import Imported
 
 Out = Annotated[
@@ -153,7 +154,22 @@ def _mistakes(found: Imported, script: Path) -> str:
     from perhop.scenario.scenario import Scenario
 
     mistakes, _ = Scenario(found.text.encode(), f"{script.name}.toml").diagnose()
-    return "\n".join(mistake["rendered"].rstrip() for mistake in mistakes)
+    lines = found.text.split("\n")
+    return "\n".join(_at_source(one, lines[: one["line"] or 0]) for one in mistakes)
+
+
+def _at_source(mistake: Diagnostic, above: list[str]) -> str:
+    """Return a mistake as one of the lines of the script that the comments above it name."""
+    sources = list[str]()
+    while above and above[-1]:
+        comment = above.pop()
+        if comment.startswith("# line "):
+            sources.insert(0, comment.removeprefix("# "))
+    if not sources:
+        return mistake["rendered"].rstrip()
+    # of a class and its qdisc, the queue is from the latter
+    table, _, key = mistake["path"].rpartition(".queue.")
+    return f"{sources[-1] if table else '; '.join(sources)}: {key}: {mistake['rule']}"
 
 
 def _tell(found: Imported, script: Path, kind: str, out: Path | None, wrong: bool) -> None:

@@ -33,7 +33,7 @@ class Asked:
 
     def at(self, with_: str) -> str:
         """Return the node."""
-        return known(self.scenario, self.node, with_)
+        return known(self.scenario, self.node, with_, self.share)
 
     @property
     def share(self) -> float | None:
@@ -77,15 +77,31 @@ def named(device: str, names: re.Pattern[str] = _DEVICE) -> str:
     return device
 
 
-def known(scenario: Scenario, node: str | None, with_: str) -> str:
+def known(scenario: Scenario, node: str | None, with_: str, share: float | None = None) -> str:
     """Return the name of a node, if there is one of that name."""
-    nodes = [one.name for one in scenario.describe().nodes]
-    if node is None or node not in nodes:
-        hint = f"--at one of {', '.join(nodes[:8])}"
+    if node is None or node not in {one.name for one in scenario.describe().nodes}:
         raise UsageError(
-            f"--with {with_}: whose queues?" if node is None else f"--at {node}: no such node", hint
+            f"--with {with_}: whose queues?" if node is None else f"--at {node}: no such node",
+            _hint(scenario, with_, share),
         )
     return node
+
+
+def _hint(scenario: Scenario, with_: str, share: float | None) -> str:
+    """Name nodes at which there is something to set."""
+    from perhop.deploy.ports import nodes_to_set
+    from perhop.recommend.line import slow_links
+
+    conditioners = scenario.describe().conditioners
+    if with_ == "nft":
+        found = [one.at for one in conditioners if one.ack_marking]
+    elif with_ == "sqm":
+        found = [one.link.source for one in slow_links(scenario)]
+    else:
+        found = nodes_to_set(scenario, share)
+        found += [one.at for one in conditioners] if with_ == "openconfig" else []
+    names = list(dict.fromkeys(found))
+    return f"--at one of {', '.join(names[:8])}" if names else "no node has anything to set"
 
 
 def _sqm(asked: Asked) -> int:
@@ -125,7 +141,7 @@ def _tc(asked: Asked) -> int:
     node = asked.at("tc")
     ports = commands(asked.scenario, node, asked.share)
     if not ports:
-        raise _nothing(asked)
+        raise _nothing(asked, "tc")
     devices = asked.devices([one.to for one in ports])
     ports = [one.on(devices.get(one.to, one.device)) for one in ports]
     if asked.as_json:
@@ -160,7 +176,9 @@ def _openconfig(asked: Asked) -> int:
     ends, cannot = list(made.interfaces), [f"cannot: {node}: {why}" for why in made.cannot]
     if not ends:
         note(*cannot)
-        raise UsageError(f"{asked.file}: OpenConfig says nothing of {node}") if cannot else _nothing(asked)
+        if cannot:
+            raise UsageError(f"{asked.file}: OpenConfig says nothing of {node}")
+        raise _nothing(asked, "openconfig")
     given = asked.devices(ends, _INTERFACE)
     names = {end: given.get(end, end) for end in ends}
     if len({*names.values()}) < len(ends):
@@ -176,9 +194,9 @@ def _openconfig(asked: Asked) -> int:
     return ExitCode.DONE
 
 
-def _nothing(asked: Asked) -> UsageError:
+def _nothing(asked: Asked, with_: str) -> UsageError:
     what = f"{asked.file}: {asked.node} has nothing but FIFOs with the limit by default"
-    return UsageError(what, "so nothing is to be set")
+    return UsageError(what, _hint(asked.scenario, with_, asked.share))
 
 
 WRITERS: dict[str, Callable[[Asked], int]] = {"tc": _tc, "sqm": _sqm, "openconfig": _openconfig}

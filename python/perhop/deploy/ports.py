@@ -83,6 +83,13 @@ def asked_at(scenario: Scenario, node: str, shape: float | None = None) -> Node:
     )
 
 
+def nodes_to_set(scenario: Scenario, shape: float | None = None) -> list[str]:
+    """Return the nodes of which `asked_at` has ports."""
+    ports = tomllib.loads(scenario.resolve())["port"]
+    own = [(link.source, port_of(ports, link)) for link in scenario.describe().links]
+    return [node for node, table in own if table and (shape is not None or not _is_plain(table))]
+
+
 def wanders(link: LinkView) -> list[str]:
     """Return why a share of its rate is nothing to hold a port to, of a link whose rate follows a trace."""
     if link.trace is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from perhop.import_ns2.remarks import Refused, Remarks
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _SPARE = range(3, 64, 4)
 """Code points for local use (RFC 2474 section 6, pool 2)."""
+_ALONE = "perhop cannot match ports, addresses and the like, only marks (DSCP) and ACKs without data"
 
 
 class Classifier:
@@ -42,7 +43,7 @@ class Classifier:
     def __init__(
         self,
         part: Part,
-        parts: Iterable[Part],
+        parts: list[Part],
         classes: dict[Id, Part],
         inner: set[Id],
         default: Callable[[Kind], Id | None],
@@ -50,6 +51,7 @@ class Classifier:
     ) -> None:
         self._at, self._classes, self._left_out = part, classes, left_out
         self._all = [one for one in parts if one.what == "filter"]
+        self._made = {one.handle for one in parts if one.what == "class"}
         self._by_default, self._last = default, [*classes][-1]
         self.filters: list[Part] = []
         self._not_taken: dict[Id | None, list[Part]] = {}
@@ -58,7 +60,7 @@ class Classifier:
         self._given = self._led(part.handle, inner)
         if any(default(kind) not in classes for kind in ALL - self._given.keys()):
             what = "goes past all classes" if part.kind == "htb" else "is dropped"
-            why = f"what has no class {what} in Linux, and comes to {_id(self._last)} here"
+            why = f"what has no class {what} in Linux, and comes to {written(self._last)} here"
             left_out.add(*part.remark(why))
         order = [*dict.fromkeys(self._given.values()), *classes]
         self.first = sorted(classes, key=lambda one: (one == self._default((0, False)), order.index(one)))
@@ -68,11 +70,13 @@ class Classifier:
         whole = {kind: self._given.get(kind, self._default(kind)) for kind in ALL}
         spare = [mark for mark in _SPARE if mark not in self._meant]
         for goal in [one for one in self._classes if one not in whole.values()]:
-            why = f"no filter leads to {_id(goal)}"
+            why = f"no filter leads to {written(goal)}"
             if goal in self._free:
-                why = f"the filters before leave {_id(goal)} nothing"
-            if lines := dict.fromkeys(str(one.line) for one in self._not_taken.get(goal, ())):
-                why = f"the filter that leads to {_id(goal)} is not taken (line {', '.join(lines)})"
+                why = f"the filters before leave {written(goal)} nothing"
+            if lines := sorted({one.line for one in self._not_taken.get(goal, ())}):
+                lead = "the filter that leads" if len(lines) == 1 else "the filters that lead"
+                are = "is" if len(lines) == 1 else "are"
+                why = f"{lead} to {written(goal)} {are} not taken (line {', '.join(map(str, lines))})"
             mark = next((mark for mark in spare if mark in self._free.get(goal, spare)), None)
             if mark is None:
                 why += ", and all marks lead elsewhere: it is left out"
@@ -80,7 +84,7 @@ class Classifier:
                 spare.remove(mark)
                 before = whole[(mark, False)]
                 whole |= {(mark, ack): goal for ack in (False, True) if whole[(mark, ack)] == before}
-                why += f": mark {mark} does"
+                why += f": here it gets the packets with mark {mark} instead"
             self._left_out.add(*self._classes[goal].remark(why))
         return {goal: {kind for kind in ALL if whole[kind] == goal} for goal in self._classes}
 
@@ -101,7 +105,7 @@ class Classifier:
             except Refused as error:
                 self._not_taken.setdefault(goal, []).append(one)
                 self._free.setdefault(goal, free)
-                self._left_out.add(*one.remark(f"a port knows marks and ACKs without data: {error}"))
+                self._left_out.add(*one.remark(f"{_ALONE}: {error}"))
                 continue
             marks = {mark for mark, ack in kinds if not ack}
             self._meant |= marks if len(marks) < 64 else set()
@@ -113,7 +117,10 @@ class Classifier:
                 further = self._led(goal, inner - {goal})
                 given |= {kind: further.get(kind, self._default(kind)) for kind in kinds}
             else:
-                self._left_out.add(*one.remark("it leads to no class that has a queue"))
+                why = "it leads to no class that has a queue"
+                if goal is not None and goal[0] == self._at.handle[0] and goal not in self._made:
+                    why = f"there is no class {written(goal)}"
+                self._left_out.add(*one.remark(why))
         return given
 
     def _in_order(self, at: Id) -> list[tuple[Part, Id | None]]:
@@ -129,5 +136,6 @@ class Classifier:
         return [(one, goal) for _, one, goal in sorted(found, key=lambda each: each[0])]
 
 
-def _id(goal: Id) -> str:
+def written(goal: Id) -> str:
+    """Return the number of a qdisc or class as `tc` has it."""
     return f"{goal[0]:x}:{goal[1]:x}"

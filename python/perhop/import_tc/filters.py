@@ -37,6 +37,32 @@ def target(part: Part) -> Id | None:
     return ident(found[1]) if found else None
 
 
+def compared(part: Part) -> list[tuple[tuple[int, int], int, int]]:
+    """Return what a filter compares: bits and offset, value, mask.
+
+    Raises
+    ------
+    Refused
+        A value or a mask is no number, so that `tc` would not take it.
+    """
+    text, found = _words(part), list[tuple[tuple[int, int], int, int]]()
+    given = [(*_FIELDS[field], value, mask, at) for field, value, mask, at in _MATCH.findall(text)]
+    if is_flower := part.kind == "flower":
+        given = [(*_FIELDS["ip tos"], value, mask or "ff", "") for value, mask in _TOS.findall(text)]
+    for bits, offset, value, mask, at in given:
+        # beside 0x and decimal numbers flower has others by 16, and u32 those with a 0 by 8
+        base = 0 if re.fullmatch("0[xX].*|0|[1-9][0-9]*", value) else 16 if is_flower else 8
+        try:
+            found.append(((bits, int(at or offset)), int(value, base), int(mask, 16)))
+        except ValueError:
+            raise Refused(f"match {value} {mask}: a value or a mask is not a number") from None
+    return found
+
+
+def _words(part: Part) -> str:
+    return _BESIDE.sub("", _GOAL.sub("", " ".join(part.options["words"])))
+
+
 def taken(part: Part) -> frozenset[Kind]:
     """Return what a filter takes.
 
@@ -48,20 +74,14 @@ def taken(part: Part) -> frozenset[Kind]:
     if part.kind not in ("u32", "flower", "matchall"):
         raise Refused(f"filters of kind {part.kind}")
     version, chain = part.options.get("protocol", "all"), part.options.get("chain", "0")
-    text = _BESIDE.sub("", _GOAL.sub("", " ".join(part.options["words"])))
+    text = _words(part)
     header: dict[int, tuple[int, int]] = {}
-    compared = [(_FIELDS[field], value, mask, at) for field, value, mask, at in _MATCH.findall(text)]
-    if part.kind == "flower":
-        compared = [(_FIELDS["ip tos"], value, mask or "ff", "") for value, mask in _TOS.findall(text)]
-    for (bits, offset), value_, mask_, at in compared:
-        try:
-            offset = int(at or offset)
-            shift = 32 - bits - 8 * (offset % 4)
-            value, mask = int(value_, 0) << shift, int(mask_, 16) << shift
-        except ValueError:
-            raise Refused(f"match {value_} {mask_}") from None
+    for (bits, offset), value, mask in compared(part):
+        shift = 32 - bits - 8 * (offset % 4)
+        if shift < 0:
+            raise Refused(f"match {value:#x} {mask:#x} at {offset}")
         before = header.get(offset & ~3, (0, 0))
-        header[offset & ~3] = before[0] | value, before[1] | mask
+        header[offset & ~3] = before[0] | value << shift, before[1] | mask << shift
     more = (_TOS if part.kind == "flower" else _MATCH).sub("", text).strip()
     if more or chain != "0" or version not in ("all", "ip", "ipv6"):
         raise Refused(more or f"chain {chain}, protocol {version}")

@@ -63,8 +63,8 @@ class Tree:
             raise Refused("it has no classes")
         self.rate = promised = int(sum(leaf.rate for leaf in self.leaves))
         if self.top:
-            self.rate = max(promised, _rates(self.top)[0])
-            if self.rate == promised > _rates(self.top)[0]:
+            self.rate = max(promised, rates(self.top)[0])
+            if self.rate == promised > rates(self.top)[0]:
                 why = f"its classes have {written_rate(promised)} of their own, here as in Linux"
                 left_out.add(*self.top.remark(f"{why}: it does not hold them"))
 
@@ -73,7 +73,7 @@ class Tree:
         if level > MOST_LEVELS:
             raise Refused(f"htb has {MOST_LEVELS} levels at most")
         self._at(part)
-        own, ceil = _rates(part)
+        own, ceil = rates(part)
         # nothing is lent without a parent
         most = min(limit or own, ceil)
         below = self._below.get(part.handle)
@@ -96,10 +96,10 @@ class Tree:
         return leaves
 
 
-def _rates(part: Part) -> tuple[int, int]:
-    """Return the rate of a class, which its ceiling holds as well, and its ceiling."""
+def rates(part: Part) -> tuple[int, int]:
+    """Return the rate of a class or of tbf, which a ceiling holds as well, and its ceiling."""
     if "rate" not in part.options:
-        raise Refused("a class of htb has a `rate`")
+        raise Refused(f"a {part.what} of {part.kind} has a `rate`")
     own = part.options["rate"]
     ceil = rate(part.options.get("ceil", own))
     return min(rate(own), ceil), ceil

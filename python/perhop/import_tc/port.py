@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from perhop.import_ns2.remarks import Refused, Remarks
-from perhop.import_tc.classify import Classifier
-from perhop.import_tc.filters import ALL
-from perhop.import_tc.htb import Leaf, Tree
+from perhop.import_tc.classify import Classifier, written
+from perhop.import_tc.filters import ALL, compared
+from perhop.import_tc.htb import Leaf, Tree, rates
 from perhop.import_tc.quantities import count, rate, size, time
 from perhop.import_tc.queues import FIFO, KINDS, Table, leave, queue
 from perhop.import_tc.reading import INGRESS, Part, ident
@@ -55,6 +55,27 @@ class Port:
         self.classes: list[Class] = []
         self.rate_bit_s = 0
         self._used = set[Part]()
+
+    def check(self) -> None:
+        """Look for what `tc` would not take in commands: a parent that was never made, a match of no number.
+
+        Raises
+        ------
+        Refused
+            There is such a part.
+        """
+        made = {one.handle for one in self.parts if one.what != "filter"}
+        with_classes = {one.handle[0] for one in self.parts if one.what == "class"}
+        majors = {major for major, _ in made}
+        for part in self.parts:
+            self.at, (major, minor) = part, part.parent
+            if part.what == "filter":
+                compared(part)
+            elif part.is_shown or major in (0, INGRESS[0]) or part.parent in made:
+                continue
+            elif major not in majors or (minor and major in with_classes):
+                what = "class" if minor else "qdisc"
+                raise Refused(f"its parent is not there: there is no {what} {written(part.parent)}")
 
     def take(self, part: Part) -> None:
         """Take a qdisc that all packets pass, with all below it: the root, or one behind a shaper.
@@ -139,8 +160,10 @@ class Port:
             raise Refused("a port of perhop has one shaper")
         self._at(source)
         given = source.options
-        self.rate_bit_s = rate(given.get("rate", 0))
-        limit, burst = size(given.get("limit", 0)), size(given.get("burst", 0))
+        self.rate_bit_s, _ = rates(source)
+        # a ceiling below the rate has its own bucket
+        bucket = "cburst" if self.rate_bit_s < rate(given["rate"]) else "burst"
+        limit, burst = size(given.get("limit", 0)), size(given.get(bucket, 0))
         if "lat" in given:
             limit = self.rate_bit_s * time(given["lat"]) // 8_000_000_000 + burst
         sizes = {word: size(given.get(word, given.get(f"{word}_rate", 0))) for word in ("overhead", "mpu")}

@@ -92,6 +92,7 @@ def imported(
         if part not in port.parts:
             read.left_out.add(*part.remark("it is of another device"))
     try:
+        port.check()
         port.take(root)
         port.leave_rest()
         body = list(_port(port))

@@ -290,6 +290,9 @@ def answers(path: Path, lesson: Lesson) -> Answers:
 
 def answers_in(source: bytes, path: Path, lesson: Lesson) -> Answers:
     """Read answers of which the file has, or will have, that path; see `answers`."""
+    if not source.strip():
+        hint = f"`perhop init --pack lesson-bufferbloat` writes a lesson, with the {ANSWERS} to fill in"
+        raise LessonError([_core.diagnostic("", str(path), 0, 0, f"{path} is empty", hint)])
     asked = {one.written.key: one for one in lesson.questions}
     own = [("student", str, ""), ("seed", int, 1)]
     kind = msgspec.defstruct("AnswersFile", [*((key, Any) for key in asked), *own])

@@ -78,6 +78,7 @@ def candidates(scenario: Scenario) -> Candidates:
     if not marks:
         raise NothingToTryError(
             f"{scenario.name}: no port tells packets apart by their mark, so that no mark of an ACK matters",
+            "for the best queues of a line: --goal household, gaming or bulk; for marks of ACKs: "
             'give a [[port]] classes with match = ["EF"] and so on, or begin with perhop init --pack access',
         )
     places = _places(resolved)

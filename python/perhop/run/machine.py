@@ -40,6 +40,8 @@ _PIECE = 5000
 _OPTIONAL = {name: f'cc = "{name}" on real packets' for name in ("dctcp", "prague", "bbr", "bbr3")}
 """Senders that not every kernel has, and what needs each."""
 
+_IF_THERE = "if there is such a module"
+
 _ROOT = "run perhop as root, or allow sudo without a password; a container needs the capabilities"
 
 
@@ -105,7 +107,7 @@ def look() -> list[Looked]:
         _tun(way),
         *(_control(name, "perhop emulate") for name in ("reno", "cubic")),
         *(_control(name, needed_for) for name, needed_for in _OPTIONAL.items()),
-        Looked("TCP senders", _listed(), 'cc = "kernel:NAME"', "modprobe tcp_NAME"),
+        Looked("TCP senders", _listed(), 'cc = "kernel:NAME"', f"modprobe tcp_NAME, {_IF_THERE}"),
         Looked("SCHED_FIFO", _realtime() if prior else None, "packets on time on a busy machine", _ROOT),
         Looked("BPF", "yes" if refused is None else None, "ACK marking by eBPF", _ROOT),
         *(Looked(one.name, which(one.name), one.needed_for, adds(one, text)) for one in TOOLS),
@@ -191,7 +193,7 @@ def check_controls(scenarios: Iterable[Scenario]) -> None:
             has = ", ".join(known)
             raise live.LackingError(
                 f"kernel:{name}: this kernel has no such congestion control: it has {has}; "
-                f"`modprobe tcp_{name}` loads it, if there is such a module"
+                f"`modprobe tcp_{name}` loads it, {_IF_THERE}"
             )
 
 
@@ -260,7 +262,8 @@ def _control(name: str, needed_for: str) -> Looked:
         found: str | None = "yes"
     except OSError:
         found = "yes, to root" if name in controls() else None
-    return Looked(f"TCP {name}", found, needed_for, f"modprobe tcp_{name}")
+    add = f"modprobe tcp_{name}" + (f", {_IF_THERE}" if name in _OPTIONAL else "")
+    return Looked(f"TCP {name}", found, needed_for, add)
 
 
 def _listed() -> str | None:

@@ -105,6 +105,8 @@ def changes(campaign: Campaign, outcome: Outcome) -> Iterator[str]:
     """Go through sentences on runs kept and dropped, warnings, and why the stopping rule ended."""
     if outcome.kept or outcome.dropped:
         dropped = f", {outcome.dropped} no longer asked for" if outcome.dropped else ""
+        if dropped and campaign.select is not None:
+            dropped += f": the answer does not count {'it' if outcome.dropped == 1 else 'them'}"
         yield f"{counted(outcome.kept, 'run')} kept, {outcome.made} new{dropped}"
     if outcome.in_step:
         yield f"warning: in {counted(len(outcome.in_step), 'run')} flows are in step: {outcome.in_step[0]}"
