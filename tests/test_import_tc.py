@@ -357,6 +357,36 @@ def test_what_is_deleted_replaced_or_changed() -> None:
     )
 
 
+FILTER = "tc filter {} dev eth0 parent 1: protocol ip prio 1 {}flower ip_tos {} classid 1:{}\n"
+
+
+def test_a_filter_that_is_changed_or_replaced_has_its_place() -> None:
+    script = DRR + FILTER.format("add", "handle 1 ", "0xb8/0xfc", 1)
+    for verb in ("change", "replace"):
+        (last,) = port(script + FILTER.format(verb, "handle 1 ", "0xb8/0xfc", 2))["class"][-1:]
+        assert (last["name"], last["match"]) == ("1-2", ["any"])
+        (first, _) = port(script + FILTER.format(verb, "handle 1 ", "0x28/0xfc", 1))["class"]
+        assert first["match"] == ["AF11"]
+    first, _ = port(script + FILTER.format("replace", "handle 2 ", "0x28/0xfc", 1))["class"]
+    assert first["match"] == ["AF11", "EF"]
+    once = "write the filter once, as it is in the end"
+    for add, verb, other in (
+        ("handle 1 ", "change", "handle 2 "),
+        ("handle 1 ", "change", ""),
+        ("", "change", "handle 1 "),
+        ("", "replace", "handle 1 "),
+    ):
+        text = DRR + FILTER.format("add", add, "0xb8/0xfc", 1) + FILTER.format(verb, other, "0xb8/0xfc", 2)
+        (why,) = refused(text)
+        assert why.startswith("line 5: ")
+        assert why.endswith(f"no line adds one of this parent, protocol, `prio` and handle: {once}")
+    u32 = U32.format("ip", 1, "ip tos 0xb8 0xfc", 1).replace(" u32", " handle 800::1 u32")
+    (why,) = refused(DRR + u32 + u32.replace("add", "change"))
+    assert why.endswith(f"what a filter of u32 keeps of line 4 is not followed: {once}")
+    twice = FILTER.format("add", "handle 1 ", "0xb8/0xfc", 2)
+    assert "line 4 has a filter there already" in refused(script + twice)[0]
+
+
 def test_a_class_whose_filter_is_not_taken() -> None:
     of_port = U32.format("ip", 1, "ip dport 80 0xffff", 1) + U32.format("all", 9, "u32 0 0", 2)
     assert [one["match"] for one in port(DRR + of_port)["class"]] == [["3"], ["any"]]

@@ -54,6 +54,16 @@ def test_an_interval_beyond_the_scale_is_cut_where_it_is_shown_and_told_once() -
     svg = curve_over(one, "a", "x").svg()
     assert svg is not None
     assert "intervals cut to the scale from 1 to 4.5" in " ".join(svg.split())
+    calm = table(
+        {"a": [*SCORES]},
+        lambda a, r, _: SCORES[a][r] - 1,
+        2,
+        response="MOS",
+    )
+    within = only(
+        analyze(calm, AnalysisRequest({"a": [*SCORES]}, {"MOS": "1"}, False, limits={"MOS": (0.0, 9.0)}))
+    )
+    assert "cut to the scale" not in " ".join(str(curve_over(within, "a", "x").svg()).split())
     free = only(analyze(rows, AnalysisRequest({"a": [*SCORES]}, {"MOS": "1"}, False)))
     assert "to 4.3 ± 1.3, by" in said(free)
 

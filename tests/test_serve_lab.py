@@ -7,7 +7,10 @@ import fcntl
 import os
 import pty
 import re
+import signal
+import subprocess
 import termios
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -145,6 +148,8 @@ def test_a_study_is_reproduced_and_its_page_runs_no_script(served: Served, top: 
     policy = page.headers["content-security-policy"]
     assert "script-src" not in policy
     assert policy.startswith("default-src 'none'")
+    # a form in a file that anybody may have written presses nothing here
+    assert "form-action 'none'" in policy
     assert look_up([top / "lab"], "0/study-1").kind == "reproduced"
     (top / "lab" / "study-1" / "report.html").write_text("<script>alert(1)</script>")
     assert served.client.get("/page/0/study-1").status_code == 422
@@ -159,6 +164,7 @@ def test_a_campaign_goes_into_no_folder_that_is_another_thing(served: Served) ->
     [
         ({"value:run.duration": "4000s"}, "Not run as you move: it takes too long. Press Run."),
         ({"value:run.duration": "0s"}, "Not run: the settings have a mistake."),
+        ({"value:run.clock": "live"}, "Not run as you move: it runs on real packets. Press Run."),
     ],
 )
 def test_what_is_large_or_wrong_is_not_run_as_a_slider_moves(
@@ -171,9 +177,18 @@ def test_what_is_large_or_wrong_is_not_run_as_a_slider_moves(
 def test_what_a_slider_gives_is_what_the_run_gives(served: Served, top: Path) -> None:
     told = served.post("/try/0/bufferbloat/line.toml", **{"value:run.seed": "5"}).json()
     result = Scenario.load(top / "lab" / "bufferbloat" / "line.toml").override("run.seed=5").run()
-    assert told["headings"][-2:] == [f"{name}: MOS" for name in result.calls["name"]]
+    assert told["headings"][-2:] == [f"call {name}: MOS" for name in result.calls["name"]]
     assert told["cells"][-2:] == [f"{mos:.2f}" for mos in result.calls["mos"]]
     assert told["headings"][:3] == ["goodput", "lost", "95 % within"]
+
+
+def test_a_flow_that_is_called_as_its_class_has_a_cell_of_its_own(served: Served) -> None:
+    own = {f"value:flow.{name}.class": name for name in ("up", "down")}
+    told = served.post("/try/0/two-way.toml", **SHORT, **own).json()
+    assert [one for one in told["headings"] if one.endswith("goodput")] == [
+        f"{what} {name}: goodput" for what in ("class", "flow") for name in ("up", "down")
+    ]
+    assert len(told["cells"]) == len({*told["headings"]}) == 8
 
 
 def test_enter_where_it_runs_is_a_new_link(top: Path) -> None:
@@ -190,5 +205,54 @@ def test_enter_where_it_runs_is_a_new_link(top: Path) -> None:
         assert second.partition("token=")[0] == first.partition("token=")[0]
         assert httpx.get(first).status_code == 403
         assert httpx.get(second).status_code == 303
+    os.close(keyboard)
+    os.close(terminal)
+
+
+def test_a_key_of_another_program_is_left_and_enter_is_heard_later(top: Path) -> None:
+    """Another program has the terminal, reads a line, and gives the terminal to the server."""
+    (keyboard, terminal), (told, tell) = pty.openpty(), os.pipe()
+
+    def in_the_background() -> None:
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        own, signal_of = os.getpgrp(), signal.signal(signal.SIGTTOU, signal.SIG_IGN)
+        other = os.fork()
+        if other == 0:
+            os.dup2(tell, 1)
+            os.closerange(3, 256)  # Popen waits for the end of a pipe of its own
+            os.setpgid(0, 0)
+            os.tcsetpgrp(0, os.getpgrp())
+            os.write(1, b"1")
+            time.sleep(1)
+            os.read(0, 100)
+            os.tcsetpgrp(0, own)
+            os.write(1, b"2")
+            os._exit(0)
+        os.read(told, 1)
+        signal.signal(signal.SIGTTOU, signal_of)
+
+    more = {"stdin": terminal, "preexec_fn": in_the_background, "pass_fds": (told, tell)}
+    with started(top, "lab", **more) as (process, first):
+        assert process.stdout is not None
+        assert httpx.get(first).status_code == 303
+        os.write(keyboard, b"typed\n")
+        assert os.read(told, 1) == b"2"
+        os.write(keyboard, b"\n")
+        assert httpx.get(process.stdout.readline().strip()).status_code == 303
+    for one in (keyboard, terminal, told, tell):
+        os.close(one)
+
+
+def test_a_terminal_of_others_is_not_listened_to(top: Path) -> None:
+    keyboard, terminal = pty.openpty()
+    more = {"stdin": terminal, "start_new_session": True, "stderr": subprocess.PIPE}
+    with started(top, "lab", **more) as (process, first):
+        assert httpx.get(first).status_code == 303
+        os.write(keyboard, b"\n")
+        assert [httpx.get(first).status_code for _ in range(9)] == [403] * 9
+        process.terminate()
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
     os.close(keyboard)
     os.close(terminal)

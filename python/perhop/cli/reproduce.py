@@ -19,6 +19,7 @@ from perhop.cli import options
 from perhop.cli.exit import ExitCode, UsageError
 from perhop.cli.output import meant, note
 from perhop.cli.progress import Progress
+from perhop.say.claims import depends
 from perhop.say.document import Heading, Table, Verdict
 from perhop.say.terminal import show
 from perhop.units import counted
@@ -295,5 +296,6 @@ def _power(found: Mapping[str, Any]) -> str:
 def _beside(claim: Mapping[str, Any]) -> str:
     """Return a few words to stand beside a verdict."""
     sample = "in sample" if claim["in_sample"] else None
-    decided = (claim["evidence"]["decided"] or "").replace("decided by", "depends on the reading:")
-    return "; ".join(text for text in (decided, claim["reason"], sample) if text)
+    return "; ".join(
+        text for text in (depends(claim["evidence"]["decided"]), claim["reason"], sample) if text
+    )

@@ -31,6 +31,8 @@ _VARIABLE = re.compile(r"\$(?:\{(\w+)(?::?-([^}$]*))?\}|(\w+))")
 _BETWEEN = re.compile(r"\s*(?:\d?>{1,2}\s*(?:&\d|[^\s;&|]+)|[;&|]+)\s*")
 _ARRAY = re.compile(r"\s*\[\s*(?:[\[{\]]|$)", re.MULTILINE)
 _WITH_CLASSES = ("htb", "drr")
+_REPLACED = ("flower", "fw")
+_ONCE = "write the filter once, as it is in the end"
 _BESIDE_SETTINGS = ("class", "root", "stats", *_HEAD)
 _BESIDE_FILTERS = ("fh", "order", "key_ht", "bkt", "in_hw", "not_in_hw", "in_hw_count", "rule_hit", "success")
 
@@ -219,7 +221,9 @@ class Reader:
         if what == "class":
             parent = (handle[0], 0) if parent == ROOT else parent
             handle = handle[0] or parent[0], handle[1]
-        place = object() if what == "filter" else (what, device, parent if what == "qdisc" else handle)
+        place: object = (what, device, parent if what == "qdisc" else handle)
+        if what == "filter":
+            place = self._place_of_filter(kind, head, verb)
         if there := self._parts.get(place):
             if verb == "add":
                 raise Refused(
@@ -232,6 +236,22 @@ class Reader:
         self._parts[place] = Part(
             what, kind, device, handle, parent, taken, self._line, shown(text), not verb
         )
+
+    def _place_of_filter(self, kind: str, head: dict[str, str], verb: str) -> object:
+        """Return what a later line names a filter by; none does without its `prio` and handle.
+
+        Linux, `tc_new_tfilter`: `replace` adds one that is not there; what has no handle gets one.
+        """
+        is_named = verb and {"pref", "handle"} <= head.keys()
+        place = frozenset(head.items()) if is_named else object()
+        level = {key: text for key, text in head.items() if key != "handle"}
+        numbered = (one for one in self.parts if one.options == level | {"words": one.options.get("words")})
+        if there := self._parts.get(place):
+            if verb != "add" and (there.kind != kind or kind not in _REPLACED):
+                raise Refused(f"what a filter of {kind} keeps of line {there.line} is not followed: {_ONCE}")
+        elif verb == "change" or (verb == "replace" and is_named and any(numbered)):
+            raise Refused(f"no line adds one of this parent, protocol, `prio` and handle: {_ONCE}")
+        return place
 
     def _remove(self, what: str, kind: str, head: dict[str, str], line: str) -> None:
         """Take back what a command deletes."""

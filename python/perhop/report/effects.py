@@ -21,7 +21,7 @@ from perhop.stats.residuals import LEAST, normal_qq
 from perhop.units import Scale, quantity, split
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from perhop.experiment.analysis import Analysis
     from perhop.experiment.store import Store
@@ -118,7 +118,8 @@ def curve_over(one: Analysis, factor: str, id: str) -> Figure:
         drawn.Line(", ".join(group), [means.get((level, *group)) for level in levels]) for group in groups
     ]
     other = ", ".join(others)
-    label, title = _label(one, unit), f"{one.name} by {factor}"
+    label = _label(one, unit, one.means.select(_ENDS[1:]).iter_rows())
+    title = f"{one.name} by {factor}"
     single = numeric is not None and len(groups) == 1 and len(one.frame) <= _MOST_DOTS
     caption = f"Mean and its {_percent(one)} interval over {_least_runs(one)} replications"
 
@@ -188,12 +189,14 @@ def figures(one: Analysis, id: str) -> Iterator[Figure]:
 def _main(one: Analysis, id: str, unit: Scale) -> Iterator[Figure]:
     assert one.effects is not None
     table = one.effects.table
-    panels = []
+    panels, intervals = [], list[tuple[float, float]]()
     grand = one.effects.mean.value
     for factor in one.factors:
         rows = table.filter(pl.col("term") == factor)
         if 2 <= len(rows) <= _MOST_LEVELS:
-            means = [_shifted(row, grand, unit) for row in rows.to_dicts()]
+            shifted = [_shifted(row, grand) for row in rows.to_dicts()]
+            intervals += [(low, high) for _, low, high in shifted]
+            means = [_mean(unit, *ends) for ends in shifted]
             panels.append(drawn.Panel(factor, rows["level"].to_list(), [drawn.Line("", means)]))
     if not panels or len(one.factors) == 1:
         return
@@ -202,7 +205,7 @@ def _main(one: Analysis, id: str, unit: Scale) -> Iterator[Figure]:
         f"Mean by level of each factor, all others averaged; whiskers: {_percent(one)} interval of the "
         "effect against the grand mean, which is the dotted line."
     )
-    label = _label(one, unit)
+    label = _label(one, unit, intervals)
     yield Figure(
         f"{id}-main",
         title,
@@ -213,9 +216,9 @@ def _main(one: Analysis, id: str, unit: Scale) -> Iterator[Figure]:
     )
 
 
-def _shifted(row: dict[str, Any], grand: float, unit: Scale) -> drawn.Mean:
+def _shifted(row: dict[str, Any], grand: float) -> tuple[float, float, float]:
     low, high = (math.nan if row[name] is None else grand + row[name] for name in _ENDS[1:])
-    return _mean(unit, grand + row["effect"], low, high)
+    return grand + row["effect"], low, high
 
 
 def _mean(unit: Scale, mean: float, low: float, high: float) -> drawn.Mean:
@@ -224,7 +227,7 @@ def _mean(unit: Scale, mean: float, low: float, high: float) -> drawn.Mean:
 
 def _interactions(one: Analysis, id: str, unit: Scale) -> Iterator[Figure]:
     assert one.strata is not None
-    panels = []
+    panels, intervals = [], list[tuple[float, float]]()
     cube = one.strata.cube
     for first, second in pairs(one):
         across, other = _order(one, first, second)
@@ -236,6 +239,7 @@ def _interactions(one: Analysis, id: str, unit: Scale) -> Iterator[Figure]:
         half = half_width(error, standard_error(error, share), one.level)
         table = one.frame.group_by(across[0], other[0]).agg(pl.col("value").mean())
         means = {(str(a), str(b)): value for a, b, value in table.iter_rows()}
+        intervals += [(value - half, value + half) for value in means.values()]
         lines = [
             drawn.Line(
                 b,
@@ -252,7 +256,7 @@ def _interactions(one: Analysis, id: str, unit: Scale) -> Iterator[Figure]:
         f"lines that are not parallel are the interaction. Whiskers: {_percent(one)} interval of a mean, by "
         "the error that the interaction is held against."
     )
-    label = _label(one, unit)
+    label = _label(one, unit, intervals)
     yield Figure(
         f"{id}-interactions",
         title,
@@ -378,10 +382,10 @@ def scores(found: Answer) -> Figure | None:
     )
 
 
-def _label(one: Analysis, unit: Scale) -> str:
+def _label(one: Analysis, unit: Scale, intervals: Iterable[tuple[float, float]]) -> str:
     label = one.name + unit.in_unit
-    if math.isfinite(sum(unit.limits)):
-        label += " (intervals cut to the scale from {:g} to {:g})".format(*unit.limits)
+    if cut := unit.told(intervals):
+        label += f" (intervals{cut.removeprefix(',')})"
     return "\n".join(textwrap.wrap(label, _LONGEST_LINE, break_long_words=False))
 
 

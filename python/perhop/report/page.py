@@ -17,6 +17,7 @@ from markupsafe import Markup
 
 from perhop.run.folder import never, write_file
 from perhop.say import html
+from perhop.say.claims import depends
 from perhop.units import bit_rate, counted, duration, percent, size
 
 _MOST_NUMBERS = 100_000
@@ -101,6 +102,7 @@ def environment(package: str | None = None) -> Environment:
         "bit_rate": bit_rate,
         "duration": duration,
         "counted": counted,
+        "depends": depends,
         "percent": percent,
         "size": size,
         "number": html.number,

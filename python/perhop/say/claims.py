@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 _WHY = "why not judged"
 
 
+def depends(decided: str | None) -> str:
+    """Return what decides a verdict as it is told; results on record have ``decided by``."""
+    return (decided or "").replace("decided by", "depends on the reading:")
+
+
 def of_claims(judged: Sequence[JudgedClaim]) -> Iterator[Part]:
     """Go through claims, each followed by its parts."""
     for place, one in enumerate(judged):

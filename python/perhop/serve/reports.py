@@ -112,7 +112,9 @@ def _page_file(place: Place) -> str:
 
 def _with_bar(text: str, place: Place | None, own: str, since: Since | None = None) -> Response:
     bar = render("templates/bar.html.j2", {"place": place, "since": since}, "perhop.serve")
-    rest = "base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+    # the bar of a store has a form; what else is on a page may be anybody's, and presses nothing
+    forms = "'self'" if place is not None and place.kind == "store" else "'none'"
+    rest = f"base-uri 'none'; form-action {forms}; frame-ancestors 'none'"
     headers = {"content-security-policy": f"{own}; {rest}"}
     return HTMLResponse(text.replace("<body>\n", f"<body>\n{bar}\n", 1), headers=headers)
 

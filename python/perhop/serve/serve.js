@@ -28,9 +28,11 @@ async function watch() {
     const { ok } = await fetch("/alive", { cache: "no-store", signal: AbortSignal.timeout(5000) });
     if (!ok) why = "Another server answers here. Open the link that it printed.";
   } catch {
-    why = "The server does not answer. Nothing here is checked or run, and what was running has ended. Start perhop serve again, and open its link.";
+    why = "The server does not answer. Nothing here is checked or run, and what was running may have ended. If it does not come back, start perhop serve again, and open its link.";
   }
+  const found = lost && why === "";
   lost = why !== "";
+  if (found && byId("job")) location.reload();
   if (lost && byId("job")) {
     document.querySelector("h1").textContent = "Not known: the server is lost";
     byId("progress").hidden = true;
@@ -135,21 +137,23 @@ function slides(field) {
 // Runs a small scenario as a slider moves, one run at a time: the latest value is the one that is run next.
 function slide(form) {
   const box = byId("tried"), head = box.querySelector("thead tr"), body = box.querySelector("tbody");
-  let moved = null, busy = false, again = false;
+  let moved = null, busy = false, first = null, latest = null;
   const row = (into, cells) => into.replaceChildren(...cells.map((text, place) =>
     Object.assign(document.createElement(into === head ? "th" : "td"), { textContent: text, className: place ? "" : "t" })));
-  const once = async (label) => {
+  const asked = (field) => [field, field.value, new URLSearchParams(new FormData(form))];
+  const once = async (field, label, sent) => {
     let answer;
     try {
-      answer = await (await fetch(form.dataset.try, { method: "POST", body: new URLSearchParams(new FormData(form)) })).json();
+      answer = await (await fetch(form.dataset.try, { method: "POST", body: sent })).json();
     } catch {
       answer = { why: "Not run: the server does not answer." };
     }
+    if (field !== moved) return;
     const { headings, cells, why } = answer;
     box.hidden = false;
     show("why", why ?? "");
     if (why) return;
-    row(head, [moved.labels[0].firstChild.data.trim(), ...headings]);
+    row(head, [field.labels[0].firstChild.data.trim(), ...headings]);
     for (const one of [...body.rows]) if (one.cells[0].textContent === label) one.remove();
     row(body.insertRow(), [label, ...cells]);
     // the first is as the scenario has it
@@ -160,22 +164,20 @@ function slide(form) {
     const [range, at] = slides(field) ?? [];
     range?.addEventListener("input", async (event) => {
       event.stopPropagation();
-      const begun = moved !== field;
-      if (begun && busy) return;
-      if (begun) {
-        [moved, busy] = [field, true];
+      if (moved !== field) {
+        [moved, first] = [field, asked(field)];
         body.replaceChildren();
-        await once(field.value);
-        busy = false;
       }
       field.value = at();
       range.setAttribute("aria-valuetext", field.value);
       field.dispatchEvent(new Event("input", { bubbles: true }));
-      again = true;
+      latest = asked(field);
       if (busy) return;
-      for (busy = true; again;) {
-        again = false;
-        await once(field.value);
+      for (busy = true; first ?? latest;) {
+        const next = first ?? latest;
+        if (first) first = null;
+        else latest = null;
+        await once(...next);
       }
       busy = false;
     });

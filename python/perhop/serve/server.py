@@ -20,6 +20,7 @@ from perhop.serve.places import kind_of
 from perhop.serve.site import Site
 
 _LET_END_S = 2
+_LOOK_AGAIN_S = 0.5
 
 
 class _Server(uvicorn.Server):
@@ -33,15 +34,24 @@ class _Server(uvicorn.Server):
         """Begin, and listen to the terminal."""
         await super().startup(sockets)
         if sys.stdin is not None and sys.stdin.isatty():
-            asyncio.get_running_loop().add_reader(sys.stdin.fileno(), self._entered)
+            self._hear()
+
+    def _hear(self) -> None:
+        asyncio.get_running_loop().add_reader(sys.stdin.fileno(), self._entered)
 
     def _entered(self) -> None:
-        terminal = sys.stdin.fileno()
-        # what is typed while another program has the terminal is that program's
-        if os.tcgetpgrp(terminal) != os.getpgrp() or not os.read(terminal, 4096):
-            asyncio.get_running_loop().remove_reader(terminal)
-        else:
+        loop, terminal = asyncio.get_running_loop(), sys.stdin.fileno()
+        loop.remove_reader(terminal)
+        try:
+            is_own = os.tcgetpgrp(terminal) == os.getpgrp()
+            if is_own and not os.read(terminal, 4096):
+                return
+        except OSError:
+            return  # not the terminal that it was started from, or one that is closed
+        if is_own:
             self._new_link()
+        # what is typed while another program has the terminal is that program's, and may lie there for long
+        loop.call_later(0 if is_own else _LOOK_AGAIN_S, self._hear)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """End, at Ctrl-C or SIGTERM."""

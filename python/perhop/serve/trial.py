@@ -22,12 +22,12 @@ _EXPECTED_S = 0.5
 
 _LONGEST_S = 3.0
 _COLUMNS = {
-    "classes": ("class", 3, "goodput: goodput_bit_s | lost: {lost:%} | 95 % within: delay_p95_s"),
-    "flows": ("name", 4, "goodput: goodput_bit_s"),
-    "applications": ("name", 2, "half within: load_p50_s"),
-    "calls": ("name", 2, "MOS: {mos:.2f}"),
+    "classes": ("class", "class", 3, "goodput: goodput_bit_s | lost: {lost:%} | 95 % within: delay_p95_s"),
+    "flows": ("flow", "name", 4, "goodput: goodput_bit_s"),
+    "applications": ("application", "name", 2, "half within: load_p50_s"),
+    "calls": ("call", "name", 2, "MOS: {mos:.2f}"),
 }
-"""Of each table: what names a row, the most rows that are shown, and what is shown of each."""
+"""Of each table: what a row is, what names it, the most rows that are shown, and what is shown of each."""
 
 
 class _TooLongError(Exception):
@@ -62,6 +62,10 @@ def _tried(base: Base, asked: Filled) -> dict[str, object]:
 
     try:
         scenario = base.scenario.unread(*offer(base, asked, settle=False).sets)
+        if scenario.core.live:
+            return {"why": "Not run as you move: it runs on real packets. Press Run."}
+        if scenario.core.has_programs:
+            return {"why": "Not run as you move: it starts programs. Press Run."}
         if is_small(scenario):
             return _measured(run(scenario, progress=look, series=False))
     except _TooLongError:
@@ -75,9 +79,9 @@ def _measured(result: Result) -> dict[str, object]:
     """Return what is measured after the warm-up: headings and cells."""
     found: dict[str, object] = {}
     tables = result.tables()
-    if not 2 <= tables["flows"].height <= _COLUMNS["flows"][1]:
+    if not 2 <= tables["flows"].height <= _COLUMNS["flows"][2]:
         del tables["flows"]  # one is its class, of many the class says enough
-    for name, (key, most, columns) in _COLUMNS.items():
+    for name, (what, key, most, columns) in _COLUMNS.items():
         rows = tables[name].head(most).to_dicts() if name in tables else []
         for row in rows if name == "classes" else ():
             offered = row["offered_packets"]
@@ -85,7 +89,9 @@ def _measured(result: Result) -> dict[str, object]:
         table = filled("", [columns], rows)
         for row, cells in zip(rows, table.rows, strict=True):
             found |= {
-                column if len(rows) == 1 else f"{row[key]}: {column}": "–" if cell is None else str(cell)
+                column if len(rows) == 1 else f"{what} {row[key]}: {column}": "–"
+                if cell is None
+                else str(cell)
                 for column, cell in zip(table.columns, cells, strict=True)
             }
     return {"headings": list(found), "cells": list(found.values())}
