@@ -28,6 +28,6 @@ def changed(scenario: Scenario, version: int) -> bool:
 
 
 def skip_if_any(older: int, version: int) -> None:
-    """Skip the rest of a test where `older` of its runs changed since the record; the others were compared."""
+    """Skip the rest of a test where `older` of its runs changed since the record; others were compared."""
     if older:
         pytest.skip(f"{older} runs were recorded under results_version {version} and have changed since")

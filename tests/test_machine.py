@@ -88,7 +88,11 @@ def test_root_finds_what_root_can_do() -> None:
 @pytest.mark.parametrize(
     ("runtime", "said"),
     [
-        ("950000\n", "yes, for 95 % of a processor: the kernel stops a thread that takes more"),
+        (
+            "950000\n",
+            "yes, for 95 % of a processor: above that the kernel stops a thread; since Linux 6.12 only where "
+            "other programs wait for that processor",
+        ),
         ("-1\n", "yes"),
         ("1000000\n", "yes"),
         ("", "yes"),
@@ -155,7 +159,7 @@ def test_an_ordinary_user_takes_a_user_namespace(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(live, "privileged", lambda: ["sudo", "-n"])
     looked = found()
     assert looked["way in"].found == "sudo -n"
-    assert looked["SCHED_FIFO"].found == "yes"
+    assert (looked["SCHED_FIFO"].found or "").startswith("yes")
     assert started[1:] == [["sudo", "-n"]]
     assert [*("sudo", "-n"), sys.executable] == next(
         one for one in tried if sys.executable in one and "sudo" in one

@@ -93,7 +93,7 @@ pub struct Errors {
     pub forwarding: Share,
     /// That of the thread that sends UDP.
     pub sending: Share,
-    /// The share at which the kernel stops them, if it does.
+    /// The share above which the kernel may stop them, if it does at all.
     pub limit: Option<f64>,
 }
 
@@ -162,16 +162,18 @@ impl Errors {
         over
     }
 
-    /// The threads that the kernel has stopped, since they took all that it gives them: why others were late.
+    /// The threads that the kernel may have stopped, since they took all that it gives them: why others were late.
     fn at_the_limit(&self) -> impl Iterator<Item = String> {
         let limit = self.limit.unwrap_or(f64::INFINITY);
         let threads = [("forwarding", self.forwarding.most), ("sending UDP", self.sending.most)];
         threads.into_iter().filter(move |(_, share)| *share > limit - NEAR).map(move |(what, share)| {
             format!(
-                "{what} took {:.0} % of a processor: at {:.0} % the kernel stops a thread of SCHED_FIFO for the rest of each second \
-                 (kernel.sched_rt_runtime_us); fewer packets a second take less",
+                "{what} took {:.0} % of a processor: above {:.0} % the kernel stops a thread of SCHED_FIFO for up to {:.0} ms of each \
+                 second (kernel.sched_rt_runtime_us); since Linux 6.12 only where other programs wait for that processor. Fewer \
+                 packets a second help",
                 100.0 * share,
-                100.0 * limit
+                100.0 * limit,
+                1000.0 * (1.0 - limit)
             )
         })
     }
@@ -261,7 +263,8 @@ mod tests {
         errors.unread = 3;
         let told = errors.over(RUN, Endpoint::Own);
         assert_eq!(told.len(), 2, "{told:?}");
-        assert!(told[1].starts_with("sending UDP took 95 % of a processor: at 95 % the kernel"), "{told:?}");
+        let stops = "sending UDP took 95 % of a processor: above 95 % the kernel stops a thread of SCHED_FIFO for up to 50 ms of each second";
+        assert!(told[1].starts_with(stops), "{told:?}");
         errors.limit = None;
         assert_eq!(errors.over(RUN, Endpoint::Own).len(), 1);
     }

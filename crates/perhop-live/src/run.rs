@@ -34,8 +34,8 @@ const SETTLE: Span = Span::from_millis(20);
 /// Least time between two wake-ups for events alone. A wake-up costs more than what is done in it; events keep their own times, and
 /// packets are written to hosts at most so much later.
 const GRID: Span = Span::from_micros(100);
-/// Where hosts send packets more often than that, the loop rests for [`GRID`] before it reads the next ones: being woken by a packet
-/// costs more than forwarding it.
+/// Where hosts send packets more often than that from one reading to the next, the loop rests for [`GRID`] before it reads more: being
+/// woken by a packet costs more than forwarding it.
 const OFTEN: Span = Span::from_micros(50);
 /// Packets read from a device before the next one has its turn.
 const TURN: u64 = 32;
@@ -201,9 +201,8 @@ impl Driver {
         let mut reported = Instant::ZERO;
         let mut ready: Vec<usize> = Vec::new();
         let mut due = Instant::ZERO + LOOK_EVERY;
-        let mut woken = Instant::ZERO;
-        let mut heard = 0;
-        let mut is_behind = false;
+        let mut pace = Pace::default();
+        let (mut is_often, mut is_behind) = (false, false);
         loop {
             let now = clock.now();
             self.errors.stalls.woken(due, now);
@@ -219,17 +218,19 @@ impl Driver {
             due = self.simulation.next_event().unwrap_or(end).min(now + LOOK_EVERY).min(end);
             let next = due.max(now + GRID);
             ready.clear();
-            if !is_behind && heard * OFTEN.as_nanos() > (now - woken).as_nanos() {
-                clock.sleep_until(woken + GRID);
+            if is_often && !is_behind {
+                clock.sleep_until(pace.heard + GRID);
             }
             ready.extend(self.poller.wait(clock.until(next))?.filter_map(|id| usize::try_from(id).ok()));
-            woken = clock.now();
-            (heard, is_behind) = (0, false);
+            let woken = clock.now();
+            let mut heard = 0;
+            is_behind = false;
             for &host in &ready {
                 let packets = self.hear(clock, host)?;
                 heard += packets;
                 is_behind |= packets == TURN;
             }
+            is_often = pace.is_often(woken, heard);
         }
     }
 
@@ -354,6 +355,24 @@ impl Driver {
     }
 }
 
+/// How often hosts send packets.
+#[derive(Default)]
+struct Pace {
+    /// The last wake-up at which there were any.
+    heard: Instant,
+}
+
+impl Pace {
+    /// Whether these `packets`, read after the loop woke up at `woken`, came more often than every [`OFTEN`] since the last ones.
+    fn is_often(&mut self, woken: Instant, packets: u64) -> bool {
+        let is_often = packets * OFTEN.as_nanos() > (woken - self.heard).as_nanos();
+        if packets > 0 {
+            self.heard = woken;
+        }
+        is_often
+    }
+}
+
 /// The result of reading a host's device.
 enum Taken {
     Nothing,
@@ -409,4 +428,31 @@ fn take(
         }
     }
     Ok(Taken::Packet)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of each wake-up, in us, and the packets read then: whether the loop rests after it.
+    fn rests(wake_ups: &[(u64, u64)]) -> Vec<bool> {
+        let mut pace = Pace::default();
+        let at = |us| Instant::ZERO + Span::from_micros(us);
+        wake_ups.iter().map(|&(us, packets)| pace.is_often(at(us), packets)).collect()
+    }
+
+    #[test]
+    fn the_loop_rests_where_packets_come_often_and_there_alone() {
+        // one on an idle host, so that one 30 us later is read when it comes; then there were two
+        assert_eq!(rests(&[(1000, 1), (1030, 1)]), [false, true]);
+        // 10,000 a second, with wake-ups for events between
+        assert_eq!(rests(&[(1000, 1), (1080, 0), (1100, 1), (1180, 0), (1200, 1)]), [false; 5]);
+        // 40,000 a second: the first wakes it, then four are there after each rest, until none come
+        assert_eq!(
+            rests(&[(1000, 1), (1025, 1), (1125, 4), (1225, 4), (1325, 0), (2000, 1)]),
+            [false, true, true, true, false, false]
+        );
+        // a burst after a pause is none
+        assert_eq!(rests(&[(10_000, 31)]), [false]);
+    }
 }

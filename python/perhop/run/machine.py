@@ -281,7 +281,10 @@ def _realtime() -> str:
     if not (runtime.isdigit() and period.isdigit()) or int(runtime) >= int(period):
         return "yes"
     share = 100 * int(runtime) / int(period)
-    return f"yes, for {share:.0f} % of a processor: the kernel stops a thread that takes more"
+    return (
+        f"yes, for {share:.0f} % of a processor: above that the kernel stops a thread; since Linux 6.12 "
+        "only where other programs wait for that processor"
+    )
 
 
 def _works(words: list[str]) -> str | None:

@@ -97,8 +97,8 @@ pub fn thread_time() -> Span {
     time_of(libc::CLOCK_THREAD_CPUTIME_ID)
 }
 
-/// The share of a processor that the kernel gives to real-time threads: it stops them for the rest of each period (sched(7),
-/// `sched_rt_runtime_us`). `None` where there is none.
+/// The share of a processor that the kernel gives to real-time threads: it stops them for the rest of each period, since Linux 6.12 only where
+/// others wait (sched(7), `sched_rt_runtime_us`). `None` where there is none.
 #[must_use]
 pub fn limit() -> Option<f64> {
     let read = |name| {

@@ -319,13 +319,19 @@ impl Udp {
         connect(&self.0, to)
     }
 
-    /// Cuts what it is given to send into packets of `payload` bytes (`UDP_SEGMENT`).
+    /// Cuts what it is given to send into packets of `payload` bytes (`UDP_SEGMENT`); with 0 it cuts no more.
     ///
     /// # Errors
     /// Of the kernel.
     pub fn cut(&self, payload: usize) -> io::Result<()> {
         let bytes = libc::c_int::try_from(payload).map_err(io::Error::other)?;
         option(&self.0, libc::SOL_UDP, libc::UDP_SEGMENT, &bytes)
+    }
+
+    /// Makes the kernel refuse all that the socket sends as long as it cuts: it cuts nothing without checksums.
+    #[cfg(test)]
+    pub fn refuse_to_cut(&self) -> io::Result<()> {
+        option(&self.0, libc::SOL_SOCKET, libc::SO_NO_CHECK, &1_i32)
     }
 
     /// Sends `payload`; whether the kernel took it.
@@ -339,10 +345,11 @@ impl Udp {
     }
 }
 
-/// Whether the kernel refused to cut packets for a device that computes no checksums, as it did before Linux 6.11.
+/// Whether the kernel may have refused to cut packets: before Linux 6.11 it did so for a device that computes no checksums (`EIO`), and
+/// before 5.16 for as many as it cuts at most, since it counted headers too (`EINVAL`).
 #[must_use]
 pub fn is_uncut(error: &io::Error) -> bool {
-    error.raw_os_error() == Some(libc::EIO)
+    matches!(error.raw_os_error(), Some(libc::EIO | libc::EINVAL))
 }
 
 #[expect(clippy::cast_possible_truncation, reason = "16")]
