@@ -368,7 +368,7 @@ def test_the_page_shows_parts_readings_and_what_decides() -> None:
     ):
         assert pill in text
     for words in (
-        "decided by sack (contradicted)",
+        "depends on the reading: sack (contradicted)",
         "in sample",
         "half as long",
         "ours, not the paper's: half",

@@ -253,6 +253,6 @@ def test_a_terminal_of_others_is_not_listened_to(top: Path) -> None:
         assert [httpx.get(first).status_code for _ in range(9)] == [403] * 9
         process.terminate()
         assert process.stderr is not None
-        assert process.stderr.read() == ""
+        assert "Traceback" not in process.stderr.read()
     os.close(keyboard)
     os.close(terminal)
