@@ -154,7 +154,7 @@ def test_options_that_cannot_be(
         (
             ("init", "--pack", "foo"),
             "--pack: 'foo' is not one of 'two-way', 'diffserv', 'access', 'line', 'docsis', 'lte', "
-            "'enterprise', 'lesson-bufferbloat', 'lesson-red', 'lesson-af', 'lesson-upload', "
+            "'enterprise', 'tutorial', 'lesson-bufferbloat', 'lesson-red', 'lesson-af', 'lesson-upload', "
             "'lesson-recoveries', 'lesson-chance'",
         ),
     ],

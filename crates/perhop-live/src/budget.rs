@@ -4,7 +4,7 @@ use perhop_core::histogram::Histogram;
 use perhop_core::time::{Instant, Span};
 use perhop_scenario::model::Endpoint;
 
-use crate::kernel::thread_time;
+use crate::share::Share;
 use crate::sources::Report;
 
 /// When the loop was not there, though something was due.
@@ -29,30 +29,6 @@ impl Stalls {
         if late > LATENESS {
             self.sum = self.sum + late;
         }
-    }
-}
-
-/// The largest share of a processor that a thread had in any second.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Share {
-    /// The largest so far.
-    pub most: f64,
-    since: Instant,
-    used: Span,
-}
-
-impl Share {
-    /// It is `now`: the thread looks how much processor time it has used, once a second.
-    pub fn look(&mut self, now: Instant) {
-        if now - self.since >= A_SECOND {
-            self.second(now, thread_time());
-        }
-    }
-
-    fn second(&mut self, now: Instant, used: Span) {
-        let share = (used.as_secs_f64() - self.used.as_secs_f64()) / (now - self.since).as_secs_f64();
-        self.most = self.most.max(share);
-        (self.since, self.used) = (now, used);
     }
 }
 
@@ -97,7 +73,6 @@ pub struct Errors {
     pub limit: Option<f64>,
 }
 
-const A_SECOND: Span = Span::from_secs(1);
 /// A thread that is this near to the limit is at it.
 const NEAR: f64 = 0.01;
 

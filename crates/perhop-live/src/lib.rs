@@ -17,6 +17,7 @@ pub mod output;
 pub mod parity;
 pub mod probes;
 pub mod run;
+pub mod share;
 pub mod sources;
 pub mod testbed;
 

@@ -9,8 +9,8 @@ use perhop_core::histogram::Histogram;
 use perhop_core::time::{Instant, Span};
 use perhop_sim::Departures;
 
-use crate::budget::Share;
 use crate::kernel::{Clock, Poller, Udp, exact_timers, is_uncut, realtime};
+use crate::share::Share;
 
 /// A UDP flow.
 pub struct Source {

@@ -274,7 +274,7 @@ def _listed() -> str | None:
 
 
 def _realtime() -> str:
-    """Say how much of a processor the kernel lets a real-time thread have (``sched_rt_runtime_us``)."""
+    """Return the part of a processor that a real-time thread may have, in words (``sched_rt_runtime_us``)."""
     runtime, period = (
         _read(f"/proc/sys/kernel/sched_rt_{name}_us").strip() for name in ("runtime", "period")
     )

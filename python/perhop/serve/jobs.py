@@ -181,7 +181,9 @@ class Jobs:
                 self.end(job)
             streams = (("stdout", process.stdout), ("stderr", process.stderr))
             await asyncio.gather(*(_read(job, name, stream) for name, stream in streams))
-            job.code = await process.wait()
+            code = await process.wait()
+            # one that a signal ended before it could say so, as a shell has it
+            job.code = code if code >= 0 else 128 - code
             self._groups.discard(process.pid)
         except OSError as error:
             await job.add("stderr", f"error: {error}\n")
