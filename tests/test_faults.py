@@ -81,7 +81,7 @@ CASES = {
     "status": Case(("campaign", "status", "s"), "s", of_store, ("s",)),
     "figure": Case(("figure", "r", "goodput", "-o", "f.csv", "--force"), "f.csv", Path.read_bytes, ("r",)),
     "table": Case(("table", "r", "flows"), "r", of_run, ("r",)),
-    "serve": Case(("serve", "campaign/0/c.toml"), "c", of_store),
+    "serve": Case(("serve", "make/0/c.toml"), "c", of_store),
     "emulate": Case(EMULATE, "e", of_live, is_resumed=False, whole=(0, 4)),
 }
 NAMES = [pytest.param(name, marks=live) if name == "emulate" else name for name in CASES]

@@ -79,7 +79,7 @@ class Job:
 
     @property
     def told(self) -> str:
-        """What it is and how it ended, or that it is going."""
+        """The command, and how it ended or that it is going."""
         what = _WHAT.get(self.words[0], "The command")
         if self.state == "going":
             return f"{what} is going"
