@@ -227,12 +227,12 @@ def test_a_run_goes_on_when_its_server_answers_again(browser: Chromium, opened: 
     for setting, value in (("duration", "9000000s"), ("interval", "1000s")):
         enter(browser, f"[name='value:run.{setting}']", value)
     browser.js("document.getElementById('run').click()")
-    browser.until("document.querySelector('h1')?.textContent === 'Going'")
+    browser.until("document.querySelector('h1')?.textContent.endsWith(' is going')")
     browser.until("document.readyState === 'complete'")
     browser.js("var real = fetch; fetch = () => Promise.reject(new Error('no answer'))")
     browser.until("document.querySelector('h1').textContent.startsWith('Not known')")
     browser.js("fetch = real")
-    browser.until("document.querySelector('h1')?.textContent === 'Going'")
+    browser.until("document.querySelector('h1')?.textContent.endsWith(' is going')")
     browser.until("document.readyState === 'complete'")
     assert len(shown(browser, "progress")) == 1
     assert shown(browser, "#lost") == []
@@ -248,7 +248,7 @@ def test_a_run_whose_server_is_lost_is_not_told_to_go_on(browser: Chromium, lab:
         for setting, value in (("duration", "9000000s"), ("interval", "1000s")):
             enter(browser, f"[name='value:run.{setting}']", value)
         browser.js("document.getElementById('run').click()")
-        browser.until("document.querySelector('h1')?.textContent === 'Going'")
+        browser.until("document.querySelector('h1')?.textContent.endsWith(' is going')")
         browser.until("document.getElementById('lost') !== null")
         process.kill()
         process.wait()
