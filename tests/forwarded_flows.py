@@ -23,7 +23,10 @@ from typing import Any
 NODES = {"server": "10.9.1.2", "pc": "10.9.2.2"}
 ROUTER = {"server": "10.9.1.1", "pc": "10.9.2.1"}
 CHUNK = 128 * 1024
-"""Bytes with one mark: so few that the buffer of a tap holds them, however late it is read."""
+"""Bytes with one mark."""
+SO_RCVBUFFORCE = 33
+BUFFER = 1 << 24
+"""Bytes that a tap holds: all that is sent, however late it is read."""
 FETCH, SEND = 8080, 8081
 
 ENDS = f"""
@@ -79,14 +82,18 @@ def prepare() -> None:
 def watch(device: str, seen: list[dict[str, Any]], stop: threading.Event) -> threading.Thread:
     """Note the packets of TCP that leave by a device, after the rules."""
     tap = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(3))
+    tap.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, BUFFER)
     tap.bind((device, 3))
     tap.settimeout(0.2)
 
     def listen() -> None:
-        while not stop.is_set():
+        while True:
             try:
                 packet, (_, _, kind, *_) = tap.recvfrom(65536)
             except TimeoutError:
+                # not before: what waits is read, however late
+                if stop.is_set():
+                    return
                 continue
             if kind == socket.PACKET_OUTGOING and packet[9] == 6:
                 head = 4 * (packet[0] & 15)

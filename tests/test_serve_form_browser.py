@@ -237,7 +237,7 @@ def test_a_run_goes_on_when_its_server_answers_again(browser: Chromium, opened: 
     assert len(shown(browser, "progress")) == 1
     assert shown(browser, "#lost") == []
     browser.js("document.getElementById('end').click()")
-    browser.until("document.querySelector('h1')?.textContent === 'Ended'")
+    browser.until("document.querySelector('h1')?.textContent === 'The run was ended'")
     assert browser.console == []
 
 
