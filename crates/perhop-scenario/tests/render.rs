@@ -222,12 +222,13 @@ fn not_toml() {
       ╰────
     ");
     assert_snapshot!(bytes(b"[run]\nseed = 1\nseed = 2"), @r"
-     × not TOML: duplicate key
+     × `seed` is set twice
       ╭─[test.toml:3:1]
     2 │ seed = 1
     3 │ seed = 2
       · ────
       ╰────
+     help: leave one of the two lines out
     ");
     assert_snapshot!(bytes(b"[run]\nseed = 99999999999999999999"), @r"
      × `99999999999999999999` does not fit in a TOML integer (64 bits)

@@ -39,7 +39,7 @@ def parsed(path: Path, source: bytes, kind: type[S], error: type[FileError]) -> 
         _core.File(source, str(path))
         found = written(source)
     except _core.ScenarioError as wrong:
-        raise error([_named(one, path, source) for one in wrong.diagnostics]) from None
+        raise error(wrong.diagnostics) from None
     except ValueError as wrong:
         raise error([_core.diagnostic("", str(path), 0, 0, str(wrong))]) from None
     mistakes = [*faults(found, kind)]
@@ -49,16 +49,6 @@ def parsed(path: Path, source: bytes, kind: type[S], error: type[FileError]) -> 
         whole = [_core.diagnostic("", str(path), 0, 0, f"{path}: {one.rule}", one.hint) for one in lacking]
         raise error([*whole, *diagnostics(path, source, (one for one in mistakes if one.at))])
     return found
-
-
-def _named(one: Diagnostic, path: Path, source: bytes) -> Diagnostic:
-    """Return a mistake of TOML, which names the key where that is there twice."""
-    if one["rule"] != "not TOML: duplicate key" or not (one["line"] and one["column"] and one["value"]):
-        return one
-    text = source.decode("utf-8-sig")
-    start = sum(len(line) + 1 for line in text.split("\n")[: one["line"] - 1]) + one["column"] - 1
-    end, rule = start + len(one["value"]), f"`{one['value']}` is set twice"
-    return _core.diagnostic(text, str(path), start, end, rule, "leave one of the two lines out")
 
 
 def written(source: bytes) -> dict[str, Any]:

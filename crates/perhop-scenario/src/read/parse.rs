@@ -28,8 +28,15 @@ impl Tree {
             Err(_) => DeTable::parse_recoverable(source.text()),
         };
         for error in errors {
-            let rule = format!("not TOML: {}", error.message().trim());
-            found.push(Diagnostic::new(&source, error.span().unwrap_or(0..0), String::new(), rule));
+            let (span, message) = (error.span().unwrap_or(0..0), error.message().trim());
+            let key =
+                source.text().get(span.clone()).filter(|key| message == "duplicate key" && !key.is_empty());
+            let rule =
+                key.map_or_else(|| format!("not TOML: {message}"), |key| format!("`{key}` is set twice"));
+            let hint = key.map(|_| "leave one of the two lines out".to_owned());
+            let mut mistake = Diagnostic::new(&source, span, String::new(), rule);
+            mistake.hint = hint;
+            found.push(mistake);
         }
         let span = table.span();
         let mut convert = Convert { source: 0, offset: 0, outside: Vec::new() };
