@@ -4,7 +4,7 @@
 # make test       everything CI runs
 # make quick      the tests of what differs from HEAD (scripts/test runs those of one file or one law)
 # make test-long  the same, then laws on many other random cases and scenarios, a trace of 10^8 rows, every study in full and the full sweeps of the laws of TCP and queues
-# make prose      the pages by the rules of docs/style.md that a machine can hold, where Vale is installed
+# make prose      the pages by the rules of docs/style.md that a machine can hold, where Vale is installed; misspelled words
 # make docs       the site out/site: README, docs, the API and all they link to; a broken link fails
 # make wheel      dist/perhop-*.whl, with every study in it, for Linux with this machine's glibc or a newer one
 # make bench      speed and memory, as JSON
