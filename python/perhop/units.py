@@ -28,6 +28,8 @@ _UNITS = {
     },
 }
 
+UNLIMITED = (-math.inf, math.inf)
+"""The limits of values that may be anything."""
 UNITS = (*filter(None, _UNITS), "%")
 """All units as they are written."""
 
@@ -94,7 +96,7 @@ class Scale:
 
     factor: float
     unit: str
-    limits: tuple[float, float] = (-math.inf, math.inf)
+    limits: tuple[float, float] = UNLIMITED
     """The least and the greatest value that there is, where an interval that is shown is cut."""
 
     @classmethod
@@ -110,7 +112,7 @@ class Scale:
 
     @classmethod
     def spanning(
-        cls, unit: str | None, values: Iterable[float], limits: tuple[float, float] = (-math.inf, math.inf)
+        cls, unit: str | None, values: Iterable[float], limits: tuple[float, float] = UNLIMITED
     ) -> Scale:
         """Choose one unit for a column: smaller than the largest asks for, where the smallest would be lost.
 

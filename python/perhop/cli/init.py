@@ -12,6 +12,7 @@ import typer
 
 from perhop.cli import options
 from perhop.cli.exit import UsageError
+from perhop.experiment.kinds import LESSON
 
 _STARTERS = Path(__file__).parents[1] / "starters"
 
@@ -37,7 +38,7 @@ class Pack(StrEnum):
     @property
     def is_lesson(self) -> bool:
         """Whether it has questions."""
-        return (_STARTERS / self.value / "lesson.toml").is_file()
+        return (_STARTERS / self.value / LESSON).is_file()
 
 
 class Element(StrEnum):

@@ -11,7 +11,7 @@ from perhop.models.network import is_member
 from perhop.units import bit_rate, quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from perhop.scenario.scenario import LinkView, Scenario
 
@@ -57,7 +57,7 @@ def asked_at(scenario: Scenario, node: str, shape: float | None = None) -> Node:
     """
     resolved = tomllib.loads(scenario.resolve())
     links = [link for link in scenario.describe().links if link.source == node]
-    own = [(link, table) for link in links if (table := port_of(resolved["port"], link)) is not None]
+    own = [*_ports(resolved, links)]
     chosen = [(link, table) for link, table in own if not _is_plain(table)]
     if shape is not None and own and not chosen:
         # a FIFO before the slowest link can be held as well
@@ -85,9 +85,15 @@ def asked_at(scenario: Scenario, node: str, shape: float | None = None) -> Node:
 
 def nodes_to_set(scenario: Scenario, shape: float | None = None) -> list[str]:
     """Return the nodes of which `asked_at` has ports."""
-    ports = tomllib.loads(scenario.resolve())["port"]
-    own = [(link.source, port_of(ports, link)) for link in scenario.describe().links]
-    return [node for node, table in own if table and (shape is not None or not _is_plain(table))]
+    own = _ports(tomllib.loads(scenario.resolve()), scenario.describe().links)
+    return [link.source for link, table in own if shape is not None or not _is_plain(table)]
+
+
+def _ports(resolved: Table, links: Iterable[LinkView]) -> Iterator[tuple[LinkView, Table]]:
+    """Return the links that have a port of their own, each with it."""
+    for link in links:
+        if (table := port_of(resolved["port"], link)) is not None:
+            yield link, table
 
 
 def wanders(link: LinkView) -> list[str]:

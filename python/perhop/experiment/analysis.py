@@ -17,6 +17,7 @@ from perhop.stats.intervals import Interval, mean_interval
 from perhop.stats.residuals import Check
 from perhop.stats.sequential import sequential_interval
 from perhop.stats.strata import Strata
+from perhop.units import UNLIMITED
 
 if TYPE_CHECKING:
     from perhop.experiment.fractions import Fraction
@@ -128,7 +129,7 @@ class Analysis:
     effects: Effects | None = None
     found: frozenset[str] = frozenset()
     level: float = LEVEL
-    limits: tuple[float, float] = (-math.inf, math.inf)
+    limits: tuple[float, float] = UNLIMITED
 
     @property
     def name(self) -> str:

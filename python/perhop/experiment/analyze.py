@@ -24,7 +24,7 @@ from perhop.experiment.stopping import LEVEL
 from perhop.stats.discovery import benjamini_hochberg
 from perhop.stats.intervals import mean_interval
 from perhop.stats.layout import UnbalancedError
-from perhop.units import counted
+from perhop.units import UNLIMITED, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -163,7 +163,7 @@ def _response(rows: pl.DataFrame, response: str, asked: AnalysisRequest) -> list
         (),
         known,
         level=asked.level,
-        limits=asked.limits.get(response, (-math.inf, math.inf)),
+        limits=asked.limits.get(response, UNLIMITED),
     )
     check_keep(start, asked)
     if not factors:

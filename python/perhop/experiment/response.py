@@ -41,6 +41,7 @@ from perhop.experiment.expression_check import Checker, unit
 from perhop.experiment.parser import parse
 from perhop.experiment.vocabulary import NO_WORDS, Vocabulary
 from perhop.run.tables import SCHEMA
+from perhop.units import UNLIMITED
 
 if TYPE_CHECKING:
     from perhop._core import Diagnostic
@@ -192,8 +193,8 @@ class Response:
         """The least and the greatest value that there is, of a statistic of a column that has them."""
         of = self.measure.of
         if isinstance(of, Statistic) and isinstance(of.of, Name) and of.name.text in _STAYING:
-            return _LIMITS.get((of.table.text, of.of.text), (-math.inf, math.inf))
-        return -math.inf, math.inf
+            return _LIMITS.get((of.table.text, of.of.text), UNLIMITED)
+        return UNLIMITED
 
     def faults(self, vocabulary: Vocabulary = NO_WORDS) -> list[SyntaxFault]:
         """Return mistakes in the names and values of the expression."""

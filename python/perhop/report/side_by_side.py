@@ -71,9 +71,9 @@ def by_class_of(classes: pl.DataFrame, flows: pl.DataFrame) -> dict[str, dict[st
         timeouts=pl.col("timeouts").sum(),
         srtt_s=pl.col("srtt_s").mean(),
     )
-    lost = pl.col("dropped_packets") / pl.col("offered_packets")
-    rows = classes.with_columns(lost=lost).join(of_flows, on="class", how="left", maintain_order="left")
-    return {row["class"]: row for row in summary.fair(rows, flows).to_dicts()}
+    rows = summary.fair(classes, flows).with_columns(lost=summary.LOST)
+    rows = rows.join(of_flows, on="class", how="left", maintain_order="left")
+    return {row["class"]: row for row in rows.to_dicts()}
 
 
 def table(arms: Sequence[Arm]) -> list[ComparedRow]:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
     from perhop.scenario.scenario import Description
 
+LOST = (pl.col("dropped_packets") / pl.col("offered_packets")).fill_nan(None)
+"""Of a row of classes: the part of its packets that was dropped; null where none was offered."""
+
 _OF_MEMBERS = {
     "flows": "goodput_bit_s",
     "udp": "throughput_bit_s",

@@ -235,14 +235,13 @@ def shares(run: StoredRun, meaning: Description) -> Table:
     note = unlike(run, meaning)
     if len(classes) == 1 and len(flows) <= FEW_FLOWS and note:
         return filled("", ["flow: name | goodput: goodput_bit_s | mean delay: delay_mean_s"], flows)
-    lost = (pl.col("dropped_packets") / pl.col("offered_packets")).fill_nan(None)
     done = pl.when(pl.col("transfers") > 0).then(pl.format("{} of {}", "transfers_completed", "transfers"))
     columns = (
         "class | flows | goodput: goodput_bit_s | mean delay: delay_mean_s | delay 50 %: delay_p50_s",
         "delay 99 %: delay_p99_s | lost: {lost:%}",
         "transfers complete: done | half within: transfer_p50_s" if classes["transfers"].sum() else "",
     )
-    return filled("", columns, classes.with_columns(lost=lost, done=done).to_dicts(), text=note)
+    return filled("", columns, classes.with_columns(lost=summary.LOST, done=done).to_dicts(), text=note)
 
 
 def unlike(run: StoredRun, meaning: Description) -> str:

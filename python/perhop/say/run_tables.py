@@ -63,8 +63,7 @@ def printed(tables: Mapping[str, pl.DataFrame], meaning: Description, folder: Pa
     has_colors = summary.drops_have_colors(tables["queues"], meaning)
     colors = "green: dropped_green | yellow: dropped_yellow | red: dropped_red" if has_colors else ""
     by_color = ", drops by colour" if has_colors else ""
-    lost = (pl.col("dropped_packets") / pl.col("offered_packets")).fill_nan(None)
-    classes = summary.fair(tables["classes"], tables["flows"]).with_columns(lost=lost)
+    classes = summary.fair(tables["classes"], tables["flows"]).with_columns(lost=summary.LOST)
     marked = "marked: marked_packets" if classes["marked_packets"].sum() > 0 else ""
     title = f"Classes of flows after the warm-up{by_color}"
     yield table("classes", title, classes, _CLASS, "lost: {lost:%}", _DROPPED, colors, marked)

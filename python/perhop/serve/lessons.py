@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import shlex
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,65 +25,74 @@ from perhop.serve.places import Place, UnknownPlaceError, word
 from perhop.serve.site import Site, own_page, problem
 from perhop.serve.text import html
 
+Answer = Callable[[Request, Place, form.Lesson], Awaitable[Response]]
+
 
 def routes(site: Site) -> list[Route]:
     """Return the routes of lessons."""
 
-    def place_of(request: Request) -> Place:
-        place = site.look_up(request.path_params["key"])
-        if place.kind != "lesson":
-            raise UnknownPlaceError(place.key)
-        return place
+    def of_lesson(answer: Answer) -> Callable[[Request], Awaitable[Response]]:
+        """Return what answers a request for a lesson; one with mistakes is told."""
+
+        async def endpoint(request: Request) -> Response:
+            place = site.look_up(request.path_params["key"])
+            if place.kind != "lesson":
+                raise UnknownPlaceError(place.key)
+            try:
+                lesson = await run_in_threadpool(form.load, place.path.parent)
+            except form.LessonError as error:
+                checked = shlex.join(["perhop", "check", place.word])
+                return problem(request, 422, "The lesson has mistakes", str(error), checked)
+            return await answer(request, place, lesson)
+
+        return endpoint
 
     async def shown(
-        request: Request, place: Place, given: Mapping[str, str], mistakes: Mapping[str, str]
+        request: Request,
+        place: Place,
+        lesson: form.Lesson,
+        given: Mapping[str, str],
+        mistakes: Mapping[str, str],
     ) -> Response:
         folder, text = place.path.parent, place.path.with_suffix(".md")
-        try:
-            lesson = await run_in_threadpool(form.load, folder)
-        except form.LessonError as error:
-            checked = shlex.join(["perhop", "check", place.word])
-            return problem(request, 422, "The lesson has mistakes", str(error), checked)
         found = await run_in_threadpool(site.search)
+        is_text = text.is_file() and not text.is_symlink()
         context = {
             "title": lesson.title,
             "questions": lesson.questions,
             "given": given,
             "mistakes": mistakes,
-            "text": html(text.read_text(errors="replace"))
-            if text.is_file() and not text.is_symlink()
-            else "",
+            "text": html(text.read_text(errors="replace")) if is_text else "",
             "files": [one for one in found.of("scenario") if one.path.parent == folder],
             "command": f"perhop lesson check ANSWERS --lesson {shlex.quote(word(folder))}",
         }
         return own_page(request, "lesson.html.j2", context, 422 if mistakes else 200)
 
-    async def page(request: Request) -> Response:
-        return await shown(request, place_of(request), {}, {})
+    async def page(request: Request, place: Place, lesson: form.Lesson) -> Response:
+        return await shown(request, place, lesson, {}, {})
 
-    async def check(request: Request) -> Response:
-        place = place_of(request)
+    async def check(request: Request, place: Place, lesson: form.Lesson) -> Response:
         given = {key: values[-1].strip() for key, values in parse_qs((await request.body()).decode()).items()}
         seed = given.get("seed", "1")
         if not (seed.isascii() and seed.isdecimal()):
             raise FilledInError(f"the seed {seed!r} is no whole number")
-        keys = ["student", *(one["key"] for one in _read(place)["question"])]
+        keys = ["student", *(one.written.key for one in lesson.questions)]
         lines = [f"seed = {int(seed)}", *(f"{key} = {toml(given.get(key, ''), key)}" for key in keys)]
         source, folder = "\n".join([*lines, ""]), place.path.parent
         file = _file_of(site, folder.resolve().name, source)
         try:
-            lesson = await run_in_threadpool(form.load, folder)
             form.answers_in(source.encode(), file, lesson)
         except form.LessonError as error:
             told = {one["path"]: f"{one['rule']}. {one['hint'] or ''}".rstrip() for one in error.diagnostics}
-            return await shown(request, place, given, told)
+            return await shown(request, place, lesson, given, told)
         site.home.mkdir(parents=True, exist_ok=True)
         write_file(file, source, may_replace=lambda _: True)
         words = ["lesson", "check", word(file), "--lesson", word(folder)]
         job = site.jobs.start(words, "", f"/lesson/{quote(place.key)}")
         return RedirectResponse(f"/jobs/{job.id}", 303)
 
-    return [Route("/lesson/{key:path}", page), Route("/lesson/{key:path}", check, methods=["POST"])]
+    address = "/lesson/{key:path}"
+    return [Route(address, of_lesson(page)), Route(address, of_lesson(check), methods=["POST"])]
 
 
 def _file_of(site: Site, stem: str, source: str) -> Path:

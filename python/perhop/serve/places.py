@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from perhop.experiment import ledger
-from perhop.experiment.kinds import STUDY
+from perhop.experiment.kinds import LESSON, STUDY
 
 Kind: TypeAlias = Literal["run", "store", "reproduced", "scenario", "campaign", "lesson", "study"]
 """A folder: a run, the store of a campaign, what reproducing a study left. A file: what makes one of them."""
 
-_NAMED: dict[str, Kind] = {"lesson.toml": "lesson", STUDY: "study"}
+_NAMED: dict[str, Kind] = {LESSON: "lesson", STUDY: "study"}
 _DEEPEST = 12
 _MOST_ENTRIES = 50_000
 _LARGEST_FILE = 1_000_000

@@ -11,6 +11,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from perhop._core import ScenarioError
+from perhop.run import summary
 from perhop.run.run import Result, run
 from perhop.say.document import filled
 from perhop.scenario.scenario import HOPS_PER_S, Scenario
@@ -79,13 +80,11 @@ def _measured(result: Result) -> dict[str, object]:
     """Return what is measured after the warm-up: headings and cells."""
     found: dict[str, object] = {}
     tables = result.tables()
+    tables["classes"] = tables["classes"].with_columns(lost=summary.LOST)
     if not 2 <= tables["flows"].height <= _COLUMNS["flows"][2]:
         del tables["flows"]  # one is its class, of many the class says enough
     for name, (what, key, most, columns) in _COLUMNS.items():
         rows = tables[name].head(most).to_dicts() if name in tables else []
-        for row in rows if name == "classes" else ():
-            offered = row["offered_packets"]
-            row["lost"] = row["dropped_packets"] / offered if offered else None
         table = filled("", [columns], rows)
         for row, cells in zip(rows, table.rows, strict=True):
             found |= {

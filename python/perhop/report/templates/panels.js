@@ -9,6 +9,7 @@ const element = (tag, kind, text = "") => Object.assign(document.createElement(t
 
 // how high the name of a line is, px: what can be pressed (WCAG 2.2, 2.5.8)
 const NAME = 24;
+document.documentElement.style.setProperty("--name", `${NAME}px`);
 for (const figure of document.querySelectorAll("figure[data-panels]")) {
   const told = JSON.parse(figure.dataset.panels), time = told.time, plots = [];
   const box = element("div", "panels"), readout = element("p", "readout quiet"), spoken = element("p", "spoken");
