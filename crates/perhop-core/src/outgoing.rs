@@ -69,4 +69,17 @@ impl<P: OnWire> Outgoing<P> {
         }
         self.port.enqueue(now, pkt, sink);
     }
+
+    /// [`Self::enqueue`] and the port's `dequeue` in one, of a packet that finds the link idle and may pass
+    /// ([`Port::pass`]). Returns whether it did; otherwise nothing has changed.
+    #[inline]
+    pub fn pass(&mut self, now: Instant, pkt: &mut P) -> bool {
+        let len = Bytes(pkt.full_len().into());
+        if self.options.is_some() || !self.port.pass(len, pkt.meta().kind) {
+            return false;
+        }
+        let meta = pkt.meta_mut();
+        (meta.len, meta.enqueued_at) = (len, now);
+        true
+    }
 }

@@ -89,6 +89,17 @@ impl<P: OnWire> Router<P> {
         Some((port, &self.outgoing[port as usize]))
     }
 
+    /// Lets `pkt` through at once, if nothing conditions it, the link of its way out is `idle` and it may pass there
+    /// ([`Outgoing::pass`]). Returns by which port; `None` if nothing has changed.
+    #[inline]
+    pub fn pass(&mut self, now: Instant, pkt: &mut P, idle: impl FnOnce(PortId) -> bool) -> Option<PortId> {
+        if !self.conditioners.is_empty() {
+            return None;
+        }
+        let port = self.routes.at(route_key(pkt.meta().flow, pkt.meta().dir))?;
+        (idle(PortId(port)) && self.outgoing[port as usize].pass(now, pkt)).then_some(PortId(port))
+    }
+
     /// Takes `pkt` through the conditioners from number `first` on, and forwards what comes out.
     fn condition(&mut self, now: Instant, from: PortId, first: usize, mut pkt: P, io: &mut dyn Io<P>) {
         let treating = self.treating.get(from.0 as usize).map_or(&[][..], Vec::as_slice);

@@ -96,7 +96,7 @@ impl<H: HostNode> Simulation<H> {
         files: Vec<(String, Box<dyn std::io::Write + Send>)>,
     ) -> std::io::Result<()> {
         let known = (&self.built.link_names[..], &self.built.sites);
-        self.built.engine.recorder.capture = Some(Box::new(Captures::new(scenario, known, files)?));
+        self.built.engine.recorder.capture_links(Captures::new(scenario, known, files)?);
         Ok(())
     }
 
@@ -105,7 +105,7 @@ impl<H: HostNode> Simulation<H> {
     /// # Errors
     /// The first that a file gave.
     pub fn close_captures(&mut self) -> std::io::Result<()> {
-        self.built.engine.recorder.capture.take().map_or(Ok(()), |captures| captures.close())
+        self.built.engine.recorder.end_captures().map_or(Ok(()), |captures| captures.close())
     }
 
     /// When each flow begins, TCP and then UDP, jitter drawn.

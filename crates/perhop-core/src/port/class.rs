@@ -6,6 +6,7 @@ use crate::packet::{Color, Kind, Meta, Packet};
 use crate::queue::{AnyQueue, Backlog, EarlyState, Queue};
 use crate::sink::{DropReason, Sink, SiteId};
 use crate::time::Instant;
+use crate::units::Bytes;
 use crate::waits::Waits;
 
 /// Counters of one class since the start of the run; the largest backlogs since [`Port::restart`](super::Port::restart).
@@ -234,6 +235,22 @@ impl<P: Packet> Class<P> {
             return true;
         }
         self.enqueue_watched(now, pkt, sink)
+    }
+
+    /// Counts a packet of length `len` as queued and sent at once, if the queue is a drop-tail one with nothing in it.
+    #[inline]
+    pub(super) fn pass(&mut self, len: Bytes, kind: Kind) -> bool {
+        let AnyQueue::Fifo(queue) = &self.queue else { return false };
+        if !queue.takes_at_once(len) {
+            return false;
+        }
+        let passed = &mut self.passed;
+        passed.offered.add(len);
+        passed.sent.add(len);
+        passed.max_packets = passed.max_packets.max(1);
+        // nothing else waits
+        passed.max_data_packets = passed.max_data_packets.max(u64::from(kind == Kind::Data));
+        true
     }
 
     /// The rest of `enqueue`, for a queue that may drop or mark `pkt`, or what waits.

@@ -107,6 +107,12 @@ impl<P: Packet> Link<P> {
         }
     }
 
+    /// Whether a transmission may begin: the last has ended, and with it what its end makes happen.
+    #[inline]
+    pub fn is_idle(&self, now: Instant) -> bool {
+        self.busy_until <= now && self.poll_due != now
+    }
+
     /// Starts to transmit `pkt`, which arrives with sequence number `seq`. Returns when.
     pub fn transmit(&mut self, now: Instant, pkt: P, seq: u64) -> Due {
         let (len, is_ack) = (pkt.meta().len, pkt.meta().kind == Kind::PureAck);

@@ -98,13 +98,6 @@ impl<H: HostNode> AnyNode<H> {
         }
     }
 
-    fn on_packet(&mut self, now: Instant, from: PortId, pkt: H::Packet, io: &mut Recorder<H::Packet>) {
-        match self {
-            Self::Host(host) => host.on_packet(now, from, pkt, H::io(io)),
-            Self::Router(router) => router.on_packet(now, from, pkt, io),
-        }
-    }
-
     fn watches_transmission(&self, to: PortId) -> bool {
         match self {
             Self::Host(host) => host.watches_transmission(to),
@@ -321,21 +314,38 @@ impl<H: HostNode> Engine<H> {
             self.look_ahead();
         }
         let link = &mut self.links[id];
-        let Some(pkt) = link.deliver() else { return };
+        let Some(mut pkt) = link.deliver() else { return };
         let (to, to_port) = (link.to as usize, link.to_port);
         self.events.replace_first(link.in_flight.front().map(|(due, _)| *due), Event::arrival(id));
         self.hops += 1;
-        let meta = pkt.meta();
-        self.digest = self.digest_of(now, id, meta);
-        self.recorder.packet(now, self.port_sites[id], PacketEvent::Delivered, meta);
-        // hosts do not forward: data that reach one are at their end
-        if meta.kind == Kind::Data && matches!(self.nodes[to], AnyNode::Host(_)) {
-            self.delays.arrived(meta.flow, now - pkt.sent());
+        self.digest = self.digest_of(now, id, pkt.meta());
+        if self.recorder.listens() {
+            self.recorder.packet(now, self.port_sites[id], PacketEvent::Delivered, pkt.meta());
         }
-        let acked = (self.recorder.kinds().cwnd && meta.kind == Kind::PureAck).then_some(meta.flow);
-        self.nodes[to].on_packet(now, to_port, pkt, &mut self.recorder);
-        if let Some(flow) = acked {
-            self.record_window(now, to, flow);
+        match &mut self.nodes[to] {
+            AnyNode::Host(host) => {
+                let (flow, kind) = (pkt.meta().flow, pkt.meta().kind);
+                // hosts do not forward: data that reach one are at their end
+                if kind == Kind::Data {
+                    self.delays.arrived(flow, now - pkt.sent());
+                }
+                host.on_packet(now, to_port, pkt, H::io(&mut self.recorder));
+                if kind == Kind::PureAck && self.recorder.kinds().cwnd {
+                    self.record_window(now, to, flow);
+                }
+            }
+            AnyNode::Router(router) => {
+                // the short way, of which no observer hears: through an empty queue to an idle link
+                let (links, first) = (&self.links, self.node_timers[to].first_link);
+                let idle = |port: PortId| links[(first + port.0) as usize].is_idle(now);
+                if !self.recorder.listens()
+                    && let Some(port) = router.pass(now, &mut pkt, idle)
+                {
+                    self.start(now, (first + port.0) as usize, pkt);
+                    return;
+                }
+                router.on_packet(now, to_port, pkt, &mut self.recorder);
+            }
         }
         self.after_call(now, to);
     }
@@ -426,23 +436,28 @@ impl<H: HostNode> Engine<H> {
             Departure::Empty => {}
             Departure::NotBefore(at) => self.poll_at(at, id),
             Departure::Packet(pkt) => {
-                if let Some(capture) = &mut self.recorder.capture {
-                    capture.sent(now, id, &pkt);
-                }
-                let seq = self.next_seq(Phase::Arrival);
-                let link = &mut self.links[id];
-                let alone = link.in_flight.is_empty();
-                let due = link.transmit(now, pkt, seq);
-                let free = link.busy_until;
-                if alone {
-                    self.events.push(due, Event::arrival(id));
-                }
+                self.recorder.begins(now, id, &pkt);
+                let free = self.start(now, id, pkt);
                 if again {
                     self.poll_at(free, id);
                 }
                 self.record_backlog(now, id);
             }
         }
+    }
+
+    /// Starts the transmission of `pkt` on an idle link; returns its end.
+    #[inline]
+    fn start(&mut self, now: Instant, id: usize, pkt: H::Packet) -> Instant {
+        let seq = self.next_seq(Phase::Arrival);
+        let link = &mut self.links[id];
+        let alone = link.in_flight.is_empty();
+        let due = link.transmit(now, pkt, seq);
+        let free = link.busy_until;
+        if alone {
+            self.events.push(due, Event::arrival(id));
+        }
+        free
     }
 
     /// Asks the port again at `at`; an event for an earlier time makes a later one stale.

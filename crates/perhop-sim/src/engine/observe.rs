@@ -164,7 +164,9 @@ pub struct Recorder<P> {
     /// By class of flows: packets to the receiver that were dropped or marked anywhere.
     pub by_class: Vec<DropStats>,
     /// Where links are captured, if any is.
-    pub capture: Option<Box<Captures>>,
+    capture: Option<Box<Captures>>,
+    /// Whether anything is recorded of every packet.
+    listens: bool,
     /// Packets not in use.
     idle: Vec<P>,
     /// Packets that exist.
@@ -174,8 +176,10 @@ pub struct Recorder<P> {
 impl<P> Recorder<P> {
     /// Records `kinds` of flows that have `classes`.
     pub fn new(kinds: TraceKinds, classes: usize) -> Self {
+        let TraceKinds { packets, queue, cwnd, tcp } = kinds;
         Self {
             kinds,
+            listens: packets || queue || cwnd || tcp,
             trace: Trace::default(),
             lost: Vec::new(),
             ready: Vec::new(),
@@ -194,6 +198,34 @@ impl<P> Recorder<P> {
     /// The kinds of records.
     pub const fn kinds(&self) -> TraceKinds {
         self.kinds
+    }
+
+    /// Whether anything is recorded of packets on their way.
+    #[inline]
+    pub const fn listens(&self) -> bool {
+        self.listens
+    }
+
+    /// Captures links from now on.
+    pub fn capture_links(&mut self, captures: Captures) {
+        self.capture = Some(Box::new(captures));
+        self.listens = true;
+    }
+
+    /// Ends captures of links, and returns them.
+    pub fn end_captures(&mut self) -> Option<Box<Captures>> {
+        self.capture.take()
+    }
+
+    /// A packet begins its transmission on link number `link`.
+    #[inline]
+    pub fn begins(&mut self, now: Instant, link: usize, pkt: &P)
+    where
+        P: Carried,
+    {
+        if let Some(capture) = &mut self.capture {
+            capture.sent(now, link, pkt);
+        }
     }
 
     /// Records a step of a packet, if asked to.
