@@ -39,6 +39,7 @@ mod queues;
 mod recorded;
 mod shaped;
 mod shaper;
+mod short_way;
 mod strict_priority;
 mod tcp_friendly;
 mod tsw;
