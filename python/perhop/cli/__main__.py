@@ -58,6 +58,8 @@ def main(arguments: list[str] | None = None) -> None:
 
     # imports make many objects and no garbage
     gc.set_threshold(_OBJECTS)
+    # numpy begins a thread for each core, for products of matrices larger than any here
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
     def stop(number: int, _frame: object) -> None:
         # one may be sent to the process and to its group, Ctrl-C pressed again: the first is cleaned up after

@@ -167,7 +167,7 @@ def _measured(task: Task) -> Finished:
         responses = [_response(one.text, one.source) for one in task.measures]
         series = any(one.reads_series for one in responses)
         trace = list(dict.fromkeys(chain.from_iterable(one.traces for one in responses)))
-        only = _looked_at(responses)
+        only = _looked_at(responses, scenario.describe())
         result = run(scenario, series=series, trace=trace, only=only)
         for _ in range(_LIVE_TRIES - 1):
             if not _was_late(result):
@@ -203,12 +203,11 @@ def _measured(task: Task) -> Finished:
         raise
 
 
-def _looked_at(responses: Sequence[Response]) -> dict[str, set[str]] | None:
+def _looked_at(responses: Sequence[Response], meaning: Description) -> dict[str, set[str]] | None:
     """Return the columns of tables that are measured or judged; None where that may be any."""
-    found: dict[str, set[str]] = {
-        **{name: set(columns) for name, columns in phase.COLUMNS.items()},
-        "series": {column.name for column in SCHEMA["series"].columns},
-    }
+    found = {name: set(columns) for name, columns in phase.COLUMNS.items()}
+    if summary.is_judged(meaning.run):
+        found["series"] = {column.name for column in SCHEMA["series"].columns}
     for one in responses:
         if one.columns is None:
             return None

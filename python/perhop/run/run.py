@@ -53,6 +53,10 @@ PART_ROWS = 1 << 18
 _SLICE_WALL_S = 0.1
 
 
+_FEW_ROWS = 100
+"""Rows of a column of words up to which Python chooses them sooner than polars."""
+
+
 class DelayCounts(NamedTuple):
     """Counters of the packets of a class: values in order, ns, and of how many packets each is."""
 
@@ -352,8 +356,10 @@ def _series(name: str, values: Any) -> pl.Series:
         Numbers; words, and for each row the number of its own; or labels, None where there is none.
     """
     if isinstance(values, tuple):
-        # a method of a series (`gather`, `fill_nan`) is planned as a query, longer than many a run takes
         words, numbers = values
+        if len(numbers) <= _FEW_ROWS:
+            return pl.Series(name, [words[number] for number in numbers.tolist()], pl.String)
+        # a method of a series (`gather`, `fill_nan`) is planned as a query, longer than many a run takes
         chosen: pl.Series = pl.Series(name, words, pl.String)[numbers]
         return chosen
     if isinstance(values, list):

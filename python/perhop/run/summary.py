@@ -13,7 +13,7 @@ from perhop.stats.warmup import BATCH, LEAST_BATCHES, mser
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from perhop.scenario.scenario import Description
+    from perhop.scenario.scenario import Description, RunSettings
 
 LOST = (pl.col("dropped_packets") / pl.col("offered_packets")).fill_nan(None)
 """Of a row of classes: the part of its packets that was dropped; null where none was offered."""
@@ -181,6 +181,11 @@ def _many(meaning: Description) -> list[str]:
     return [name for names in groups.values() if len(names) > 1 for name in names]
 
 
+def is_judged(run: RunSettings) -> bool:
+    """Return whether a run has enough intervals for `unsettled` to say anything."""
+    return run.duration_s >= (LEAST_BATCHES - 1) * BATCH * run.interval_s
+
+
 def unsettled(series: pl.DataFrame, meaning: Description) -> str | None:
     """Return a remark on the warm-up by MSER-5, or ``None``.
 
@@ -188,7 +193,7 @@ def unsettled(series: pl.DataFrame, meaning: Description) -> str | None:
     intervals, nor where the transient is over at most a batch of five intervals after the warm-up.
     """
     run = meaning.run
-    if run.duration_s < (LEAST_BATCHES - 1) * BATCH * run.interval_s:
+    if not is_judged(run):
         return None
     endless = [f"flow.{flow.name}" for flow in meaning.flows if flow.size_bytes is None]
     goodput = series.filter((pl.col("quantity") == "goodput_bit_s") & pl.col("path").is_in(endless))
