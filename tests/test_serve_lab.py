@@ -7,6 +7,7 @@ import fcntl
 import os
 import pty
 import re
+import shutil
 import signal
 import subprocess
 import termios
@@ -70,7 +71,8 @@ def test_a_lesson_is_judged_by_its_command(served: Served, top: Path) -> None:
     answers = {"wait": "423 ms", "call": "1", "page": "4 s", "queue": "codel", "upload": '4"Mbit/s'}
     wrong = served.post("/lesson/0/bufferbloat/lesson.toml", student="Ann", seed="1", **answers)
     assert wrong.status_code == 422
-    assert '<p class="mistakes">must be a number with its unit' in wrong.text
+    (told,) = re.findall(r'<p class="mistakes" id="(wrong-[^"]+)">must be a number with its unit', wrong.text)
+    assert f'aria-invalid="true" aria-describedby="{told}"' in wrong.text
     assert 'value="4&#34;Mbit/s"' in wrong.text
     assert not [*(top / "lab").glob("*.answers.toml")]
     answers["upload"] = "4.6 Mbit/s"
@@ -153,6 +155,19 @@ def test_a_study_is_reproduced_and_its_page_runs_no_script(served: Served, top: 
     assert look_up([top / "lab"], "0/study-1").kind == "reproduced"
     (top / "lab" / "study-1" / "report.html").write_text("<script>alert(1)</script>")
     assert served.client.get("/page/0/study-1").status_code == 422
+
+
+def test_the_page_of_several_studies_leads_to_the_page_of_each(served: Served, top: Path) -> None:
+    told = served.events(served.post("/make/0/study/study.toml").url.path)
+    made, all_of_them = top / "lab" / told[-1]["page"].rpartition("/")[2], top / "lab" / "all"
+    all_of_them.mkdir()
+    for name in ("report.html", "result.json"):
+        shutil.copy(made / name, all_of_them / name)
+    made.rename(all_of_them / "study")
+    page = served.client.get("/page/0/all")
+    assert page.url.path == "/page/0/all/report.html", "what its links are relative to"
+    assert served.client.get("/page/0/all/study/report.html").status_code == 200
+    assert served.client.get("/page/0/all/study/scenario.toml/report.html").status_code == 404
 
 
 def test_a_campaign_goes_into_no_folder_that_is_another_thing(served: Served) -> None:

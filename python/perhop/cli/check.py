@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -39,6 +40,8 @@ def command(
             if file.is_dir():
                 none = options.no_study(file)
                 message, hint = str(none), none.hint
+                if any(file.glob("*.toml")):
+                    hint = f"its files: perhop check {shlex.quote(str(file))}/*.toml"
             unread.append(f"error: {message}" + (f"\nhint: {hint}" if hint else ""))
     if as_json:
         print_json(

@@ -76,7 +76,8 @@ class Selecting:
     """Gives each replication to a race once all runs are there that it asks for.
 
     A treatment that breaks a bound leaves the race; only one that is known to keep all is taken, and drops
-    others that are worse. Where there are bounds, each treatment has as many runs as judging them takes.
+    others that are worse. Where there are bounds, each treatment has as many runs as judging them takes. What is
+    in use has runs as long as the race goes on, also out of it: they count for the comparison with it alone.
     """
 
     def __init__(self, select: Select, treatments: int) -> None:
@@ -113,7 +114,7 @@ class Selecting:
 
     def asks_for(self, treatment: int, replication: int) -> bool:
         """Return whether a run is still wanted."""
-        if self.decided is None and self.race.left[treatment]:
+        if self.decided is None and (self.race.left[treatment] or treatment == self._select.baseline):
             return True
         return replication < max(self._least, int(self._asked[treatment]))
 
@@ -123,8 +124,11 @@ class Selecting:
         return int(self.race.left.sum())
 
     def _wanted(self) -> npt.NDArray[np.bool_]:
-        """Return whose runs the next look needs."""
-        return self.race.left | (self._looked < self._least)
+        """Return whose runs the next look needs: also what is in use, against which the answer is held."""
+        wanted = self.race.left | (self._looked < self._least)
+        if self._select.baseline is not None:
+            wanted[self._select.baseline] = True
+        return wanted
 
     def _is_complete(self) -> bool:
         found = self._waiting.get(self._looked, {})

@@ -126,7 +126,8 @@ def look_up(roots: Sequence[Path], key: str) -> Place:
     path = roots[int(first)]
     try:
         for name in names:
-            if not _is_plain(name) or kind_of(path) is not None:
+            # what all studies left has what each of them left in it
+            if not _is_plain(name) or kind_of(path) not in (None, "reproduced"):
                 raise UnknownPlaceError(key)
             path = path / name
             if path.is_symlink():

@@ -8,10 +8,11 @@ import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
+from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.routing import Route
 
 from perhop.experiment.store import Store
@@ -24,14 +25,19 @@ _POLICY = re.compile(r'<meta http-equiv="Content-Security-Policy" content="([^"]
 _NOTHING = "default-src 'none'"
 _STILL = f"{_NOTHING}; style-src 'unsafe-inline'; img-src data:"
 """Of a page that is a file, which anybody may have written: it runs no script."""
+_FILE = "/report.html"
+"""The end of the address of such a page: its links lead to others of its kind, beside it and below it."""
 
 
 def routes(site: Site) -> list[Route]:
     """Return the routes of reports."""
 
     async def page(request: Request) -> Response:
-        place = site.look_up(request.path_params["key"])
+        key = request.path_params["key"]
+        place = site.look_up(key.removesuffix(_FILE))
         if place.kind == "reproduced":
+            if not key.endswith(_FILE):
+                return RedirectResponse(f"/page/{quote(key)}{_FILE}")
             return _with_bar(await run_in_threadpool(_page_file, place), place, _STILL)
         if place.kind not in ("run", "store"):
             raise UnknownPlaceError(place.key)
@@ -104,7 +110,7 @@ def _shown(
 
 
 def _page_file(place: Place) -> str:
-    file = place.path / "report.html"
+    file = place.path / _FILE[1:]
     if not is_page(file):
         raise ValueError(f"{file}: is no page of perhop")
     return file.read_text()

@@ -61,11 +61,18 @@ impl Tree {
         Ok(Self { sources: vec![source], root: Node { value, place: Place { source: 0, span } } })
     }
 
-    /// A value written in an override, `offset` bytes into it; text that is no TOML value is a string.
+    /// A value written in an override, `offset` bytes into it; text that is no TOML value, nor begins as a table or a list,
+    /// is a string.
     pub(crate) fn value(text: &str, offset: usize, source: usize) -> Result<Node, String> {
         let place = |span: Range<usize>| Place { source, span: span.start + offset..span.end + offset };
-        let Ok(parsed) = DeValue::parse(text) else {
-            return Ok(Node { value: Value::String(text.to_owned()), place: place(0..text.len()) });
+        let parsed = match DeValue::parse(text) {
+            Ok(parsed) => parsed,
+            Err(mistake) if text.starts_with(['{', '[']) => {
+                return Err(format!("not TOML: {}", mistake.message().trim()));
+            }
+            Err(_) => {
+                return Ok(Node { value: Value::String(text.to_owned()), place: place(0..text.len()) });
+            }
         };
         let span = parsed.span();
         let mut convert = Convert { source, offset, outside: Vec::new() };
