@@ -60,6 +60,7 @@ def test_what_the_line_adds_to_a_packet_counts(cli: Cli) -> None:
         ("--overhead 1ms", "--overhead: `1ms` is not a size"),
         ("--use films", "--use: `films` is not one of pages"),
         ("--use call,call", "--use: `call` is not one of pages"),
+        ("--use video=0,call", "--use: `video=0` has no number from 1 to 999"),
     ],
 )
 def test_a_mistake_is_told_and_nothing_written(cli: Cli, words: str, said: str) -> None:

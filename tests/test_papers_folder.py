@@ -327,6 +327,8 @@ def test_a_study_is_found_by_its_folder_or_its_name(cli: Cli, mine: Path) -> Non
     for command in ("check", "pack"):
         told = cli(command, "empty")
         assert (told.code, told.out, told.err) == (ExitCode.USAGE, "", empty.err)
+    Path("empty/line.toml").touch()
+    assert cli("check", "empty").err.endswith("hint: its files: perhop check empty/*.toml\n")
     for missing in ("elsewhere/laatu", "mine.zip"):
         told = cli("reproduce", missing)
         assert (told.code, told.err) == (ExitCode.USAGE, f"error: {missing}: No such file or directory\n")
