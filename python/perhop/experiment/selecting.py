@@ -76,8 +76,9 @@ class Selecting:
     """Gives each replication to a race once all runs are there that it asks for.
 
     A treatment that breaks a bound leaves the race; only one that is known to keep all is taken, and drops
-    others that are worse. Where there are bounds, each treatment has as many runs as judging them takes. What is
-    in use has runs as long as the race goes on, also out of it: they count for the comparison with it alone.
+    others that are worse. Where there are bounds, each treatment has as many runs as judging them takes.
+    The baseline has runs as long as the race goes on, also once it is dropped: they count for the comparison
+    with it alone.
     """
 
     def __init__(self, select: Select, treatments: int) -> None:
