@@ -164,6 +164,7 @@ def test_what_one_gains_that_had_nothing_is_said(raced: Callable[..., Store]) ->
     assert (found.taken, found.met) == ("acks=copy", True)
     assert said[0] == "Take these marks for ACKs: copy."
     assert any("better are upload's goodput from none in 4 of 4 runs;" in text for text in said)
+    assert (found.scored_over, found.scores["acks=copy"].percent) == ("what is taken", 0.0)
 
 
 def test_at_the_cap_it_says_what_leads_and_what_cannot_be_told_from_it(raced: Callable[..., Store]) -> None:

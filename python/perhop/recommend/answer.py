@@ -74,8 +74,9 @@ class Answer:
         Treatments that were not dropped.
     over
         Change of the score over best effort, over copying and over what is in use, by their names.
-    scores
-        Change of each treatment's score over the first of these; no number where either has none.
+    scores, scored_over
+        Change of each treatment's score over the first of these, or over the one taken where that has none;
+        no number where a treatment has none. And what that is called.
     impossible
         Treatments that were dropped because something weighed had no value, or zero, in a run.
     promises
@@ -96,6 +97,7 @@ class Answer:
     best: tuple[Best, ...]
     failed: int
     scores: dict[str, Change]
+    scored_over: str = ""
     impossible: tuple[str, ...] = ()
     promises: Judged | None = None
 
@@ -144,6 +146,9 @@ def answer(store: Store, references: dict[str, str]) -> Answer | None:
     promises = judge_promises(store) if select.bounds else None
     if promises and not promises.treatments[place].all_kept:
         place = promises.nearest()
+    called, first = next(((word, names.index(name)) for word, name in references.items()), ("", place))
+    if rule.race.hopeless[first]:
+        called, first = "what is taken", place
     return Answer(
         taken=names[place],
         in_use="" if select.baseline is None else names[select.baseline],
@@ -160,11 +165,8 @@ def answer(store: Store, references: dict[str, str]) -> Answer | None:
         rows=_rows(select, found, place, {called: names.index(name) for called, name in references.items()}),
         best=tuple(_best(select, goal, found, names) for goal in select.goals) if select.logarithms else (),
         failed=runs.filter(state="failed").height,
-        scores={
-            one: _scored(rule, select, k, names.index(first), found)
-            for first in list(references.values())[:1]
-            for k, one in enumerate(names)
-        },
+        scores={one: _scored(rule, select, k, first, found) for k, one in enumerate(names)} if called else {},
+        scored_over=called,
         impossible=tuple(names[k] for k in np.flatnonzero(rule.race.hopeless)),
         promises=promises,
     )

@@ -21,6 +21,7 @@ from perhop.say.campaign import alike, warm_up
 from perhop.say.document import Table
 from perhop.say.recommendation import commands
 from perhop.say.recommendation import described as recommended
+from perhop.say.recommendation import tables as changes
 from perhop.stats.contrasts import tukey_of
 
 if TYPE_CHECKING:
@@ -68,12 +69,14 @@ def render(store: Store, claims: str = "", judged: Sequence[JudgedClaim] = ()) -
     found = answered[0] if answered else None
     scores = None if found is None else effects.scores(found)
     table = promised.table(found, found.promises) if found and found.promises else None
+    against = list(changes(found, ())) if found else []
     return page.render(
         "campaign.html.j2",
         {
             "title": f"Recommendation for {campaign.scenario.name}" if answered else title,
             "answer": answered[1] if answered else [],
             "promised": table,
+            "against": against,
             "varied": varied(store, runs),
             "within": _within(analyses),
             "claims": [said_of_claims.overview(judged), *said_of_claims.each(judged)] if judged else [],
@@ -177,10 +180,16 @@ def _tables(one: Analysis, command: str) -> Iterator[Table]:
 
 
 def _taken(store: Store, found: Answer | None) -> list[dict[str, str]]:
-    """Return the step that follows a recommendation: a run of the candidate taken."""
+    """Return the steps that follow a recommendation: a run of the candidate taken, its queues on a device."""
     if found is None:
         return []
-    return [{"text": "Run the scenario so:", "command": commands(store, found)["try it"]}]
+    told = commands(store, found)
+    queues = [(what, command) for what, command in told.items() if what.startswith("queues ")]
+    steps = [
+        ("Run the scenario so:", told["try it"]),
+        *((f"{what}:".capitalize(), one) for what, one in queues),
+    ]
+    return [{"text": text, "command": command} for text, command in steps]
 
 
 def _next(analyses: list[Analysis], runs: pl.DataFrame, where: str, seen: str) -> list[dict[str, str]]:

@@ -348,13 +348,13 @@ def of_store(store: Store) -> Iterator[Figure]:
 
 
 def scores(found: Answer) -> Figure | None:
-    """Return the scores that decided a recommendation, over its first candidate; None of fewer than two."""
+    """Return the scores that decided a recommendation, over one of them; None of fewer than two."""
     known = {name: one for name, one in found.scores.items() if math.isfinite(one.percent)}
     best = sorted(known, key=lambda name: -known[name].percent)[:_MOST_CANDIDATES]
     shown = [name for name in found.scores if name in best]
     if len(shown) < 2:
         return None
-    first = next(iter(found.over))
+    first = found.scored_over
     ends = [(known[name].percent, known[name].low, known[name].high) for name in shown]
     panel = drawn.Panel(
         "candidate",

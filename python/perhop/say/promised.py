@@ -34,16 +34,16 @@ def in_words(found: Answer, judged: Judged, select: Select) -> list[str]:
 
 def table(found: Answer, judged: Judged) -> Table:
     """Return a table of candidates by promises, that taken first, then those that keep all."""
-    first = next(iter(found.over), None)
+    first = found.scored_over
     rows: list[list[Cell]] = []
     for one in sorted(judged.treatments, key=lambda one: (one.name != found.taken, *_rank(one))):
         parts = zip(judged.promises, one.parts, strict=True)
         rows.append([short(one.name), *(cell(promise, part) for promise, part in parts)])
-        if first is not None:
+        if first:
             score = found.scores[one.name].percent
             rows[-1].append(f"{signed(score)} %" if math.isfinite(score) else None)
     columns = ["candidate", *(f"{one.called}, {one.bounded}" for one in judged.promises)]
-    columns += [] if first is None else [f"over {first}, by the weights"]
+    columns += [f"over {first}, by the weights"] if first else []
     title = "Promises by candidate"
     return Table(title, columns, rows, left=len(columns), whole="on the page", most=MOST_ROWS)
 

@@ -99,10 +99,11 @@ def of_line(found: Answer, scenario: Scenario) -> list[str]:
     }
     if marks and found.taken not in marks and found.promises is None:
         best = max(marks, key=lambda name: marks[name].percent)
-        sentences.append(f"The best by marks alone is {short(best)}: {between(marks[best])}.")
+        gain = f"{between(marks[best])} over {found.scored_over}"
+        sentences.append(f"The best by marks alone is {short(best)}: {gain}.")
     taken, cake = short(found.taken), found.taken.replace("=fq", "=cake")
     if taken.startswith("fq") and taken.endswith("that filters ACKs") and cake in found.scores:
-        nearest = f"{short(cake)}: {between(found.scores[cake])}"
+        nearest = f"{short(cake)}: {between(found.scores[cake])} over {found.scored_over}"
         sentences.append(f"Linux's fq_codel filters no ACKs; what comes nearest there is {nearest}.")
     return sentences
 
