@@ -7,6 +7,7 @@ import json
 from functools import partial
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from conftest import Cli
@@ -154,3 +155,64 @@ def test_real_packets_do_not_wait_for_it(of: Make) -> None:
     (found,) = of(RED, None, "run.clock=live").check()
     assert found["path"] == f"{PORT}.kind"
     assert "runs in virtual time alone" in found["rule"]
+
+
+IMPATIENT = """
+from collections import deque
+
+
+class Impatient:
+    \"\"\"Drops a packet that was first for 5 ms; it becomes first as another leaves.\"\"\"
+
+    def __init__(self, place):
+        self.place, self.packets, self.due = place, deque(), None
+
+    def enqueue(self, now, packet):
+        if not self.place.has_room(packet):
+            return "overflow"
+        self.packets.append(packet)
+
+    def dequeue(self, now):
+        first = self.packets.popleft() if self.packets else None
+        self.due = now + 5_000_000 if self.packets else None
+        return first
+
+    def next_timeout(self):
+        return self.due
+
+    def on_timeout(self, now):
+        if self.due is not None and self.due <= now:
+            self.place.drop(self.packets.popleft(), "sojourn")
+            self.due = now + 5_000_000 if self.packets else None
+"""
+BESIDE_ANOTHER = """
+run = { seed = 1, duration = "4s" }
+node = [{ name = "a" }, { name = "b" }, { name = "r", kind = "router" }, { name = "slow" }, { name = "fast" }]
+link = [
+    { ends = ["a", "r"], rate = "100Mbit/s", delay = "1ms" },
+    { ends = ["b", "r"], rate = "100Mbit/s", delay = "1ms" },
+    { ends = ["r", "slow"], rate = "1Mbit/s", delay = "5ms" },
+    { ends = ["r", "fast"], rate = "100Mbit/s", delay = "1ms" },
+]
+flow = [{ name = "s", from = "a", to = "slow" }]
+udp = [{ name = "u", from = "b", to = "fast", rate = "3Mbit/s", packet_size = "500B" }]
+[[port]]
+at = "r"
+to = "slow"
+class = [{ name = "all", queue = { kind = "python", file = "own.py", name = "Impatient", limit = "50p" } }]
+"""
+
+
+def test_a_deadline_set_as_a_packet_leaves_is_kept_with_and_without_a_trace(tmp_path: Path) -> None:
+    """Also where what comes for another port makes no call of this one, as without a trace."""
+    (tmp_path / "own.py").write_text(IMPATIENT)
+    (tmp_path / "beside.toml").write_text(BESIDE_ANOTHER)
+    scenario = Scenario.load(tmp_path / "beside.toml")
+    plain, traced = run(scenario), run(scenario, trace=["packets"])
+    assert plain == traced
+    told = traced.trace["packets"].filter(
+        pl.col("event").is_in(["sent", "dropped"]), path="port.r-slow.class.all"
+    )
+    waited = told.select("event", pl.col("time_s").diff()).filter(event="dropped")["time_s"]
+    assert len(waited) > 20
+    assert waited.to_list() == pytest.approx([0.005] * len(waited), abs=1e-9)

@@ -19,6 +19,7 @@ from perhop.experiment.definition import Campaign
 from perhop.experiment.design import Design
 from perhop.experiment.factors import Factor, Level
 from perhop.experiment.rules import Goal, Select
+from perhop.experiment.selecting import Selecting
 from perhop.experiment.store import Store
 from perhop.experiment.work import Finished, Task, Value
 from perhop.recommend import goals
@@ -165,6 +166,21 @@ def test_what_one_gains_that_had_nothing_is_said(raced: Callable[..., Store]) ->
     assert said[0] == "Take these marks for ACKs: copy."
     assert any("better are upload's goodput from none in 4 of 4 runs;" in text for text in said)
     assert (found.scored_over, found.scores["acks=copy"].percent) == ("what is taken", 0.0)
+
+
+def test_a_race_in_which_what_is_in_use_had_no_more_runs_once_it_was_dropped_has_its_answer(
+    raced: Callable[..., Store], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Former(Selecting):
+        def __init__(self, select: Select, treatments: int) -> None:
+            super().__init__(select, treatments, runs_on=False)
+
+    monkeypatch.setattr(campaigns, "Selecting", Former)
+    store = raced([BEST_EFFORT, COPY], lambda name, _: {"upload:goodput": float(name == COPY)}, UPLOAD)
+    runs = store.runs().filter(state="done").group_by("treatment").len()
+    assert dict(runs.rows())["acks=best-effort"] < dict(runs.rows())["acks=copy"]
+    found, _ = _answer(store)
+    assert (found.taken, found.met) == ("acks=copy", True)
 
 
 def test_at_the_cap_it_says_what_leads_and_what_cannot_be_told_from_it(raced: Callable[..., Store]) -> None:

@@ -226,7 +226,7 @@ def test_at_the_cap_it_says_what_is_open(raced: Callable[..., Store]) -> None:
     answered = described(raced([*told], lambda name, _: told[name]))
     assert answered is not None
     assert answered[1][0] == (
-        "Not settled after 24 runs: no candidate is known to keep all 2 promises. "
+        "Not settled after 22 runs: no candidate is known to keep all 2 promises. "
         "fq comes nearest: 1 kept, 1 open."
     )
 

@@ -21,7 +21,7 @@ import pytest
 import perhop.serve.text
 from perhop import Scenario
 from perhop.cli.__main__ import run as cli
-from perhop.serve.places import kind_of, look_up
+from perhop.serve.places import UnknownPlaceError, kind_of, look_up
 from perhop.serve.text import html
 from serving import Served, served_by, started
 
@@ -167,7 +167,12 @@ def test_the_page_of_several_studies_leads_to_the_page_of_each(served: Served, t
     page = served.client.get("/page/0/all")
     assert page.url.path == "/page/0/all/report.html", "what its links are relative to"
     assert served.client.get("/page/0/all/study/report.html").status_code == 200
-    assert served.client.get("/page/0/all/study/scenario.toml/report.html").status_code == 404
+    # what else lies in such a folder is no place
+    shutil.copy(top / "lab" / "two-way.toml", all_of_them)
+    with pytest.raises(UnknownPlaceError):
+        look_up([top / "lab"], "0/all/two-way.toml")
+    assert served.client.get("/form/0/all/two-way.toml").status_code == 404
+    assert served.client.get("/page/0/two-way.toml/report.html").status_code == 404
 
 
 def test_a_campaign_goes_into_no_folder_that_is_another_thing(served: Served) -> None:

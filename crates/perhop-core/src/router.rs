@@ -89,11 +89,11 @@ impl<P: OnWire> Router<P> {
         Some((port, &self.outgoing[port as usize]))
     }
 
-    /// Lets `pkt` through at once, if nothing conditions it, the link of its way out is `idle` and it may pass there
-    /// ([`Outgoing::pass`]). Returns by which port; `None` if nothing has changed.
+    /// Lets `pkt` through at once, if nothing here conditions or has deadlines, the link of its way out is `idle` and it may
+    /// pass there ([`Outgoing::pass`]). Returns by which port; `None` if nothing has changed.
     #[inline]
     pub fn pass(&mut self, now: Instant, pkt: &mut P, idle: impl FnOnce(PortId) -> bool) -> Option<PortId> {
-        if !self.conditioners.is_empty() {
+        if !self.conditioners.is_empty() || !self.timed_ports.is_empty() {
             return None;
         }
         let port = self.routes.at(route_key(pkt.meta().flow, pkt.meta().dir))?;

@@ -1,13 +1,14 @@
 //! The short way of a packet through a router, beside the long one.
 
 use perhop_core::classify::{KindClassifier, Selector};
+use perhop_core::conditioner::{Conditioner, ConditionerParts};
 use perhop_core::node::{Departure, Io, Node};
 use perhop_core::outgoing::{LinkOptions, Outgoing};
 use perhop_core::packet::{Dir, FlowId, PortId};
 use perhop_core::port::{Class, Port};
 use perhop_core::queue::{AnyQueue, Fifo};
 use perhop_core::range_table::RangeTable;
-use perhop_core::router::{Router, route_key};
+use perhop_core::router::{IngressConditioner, Router, route_key};
 use perhop_core::sched::StrictPriority;
 use perhop_core::sink::{DropReason, Sink, SiteId};
 use perhop_core::time::{Instant, Span};
@@ -16,14 +17,16 @@ use perhop_testkit::packet::TestPacket;
 use perhop_testkit::queue::AtItsTurn;
 use proptest::prelude::*;
 
-const PORTS: u32 = 5;
+const PORTS: u32 = 4;
 
-/// Ports with a short queue, one of bytes, one that has deadlines, two queues, and a link that compresses headers.
-fn router() -> Router<TestPacket> {
+/// Ports with a short queue, one of bytes, two queues, a link that compresses headers, and `more`.
+fn with(
+    more: Option<AnyQueue<TestPacket>>,
+    conditioners: Vec<IngressConditioner<TestPacket>>,
+) -> Router<TestPacket> {
     let class = |queue: AnyQueue<TestPacket>| Class::new(SiteId(1), queue);
     let fifo = |limit| class(Fifo::new(SiteId(1), limit).into());
     let few = QueueSize::Packets(2);
-    let timed: Box<AtItsTurn> = Box::new(AtItsTurn::new(SiteId(1), few));
     let two = Port::new(
         SiteId(1),
         Box::new(KindClassifier::new([&[Selector::PureAck][..], &[Selector::Any]])),
@@ -32,15 +35,19 @@ fn router() -> Router<TestPacket> {
     );
     let plain = |port| Outgoing::new(port, LinkOptions::default());
     let compresses = LinkOptions { pure_ack_size: Some(Bytes(4)), ..LinkOptions::default() };
-    let outgoing = vec![
+    let mut outgoing = vec![
         plain(Port::single(fifo(few))),
         plain(Port::single(fifo(QueueSize::Bytes(1000)))),
-        plain(Port::single(class(timed.into()))),
         plain(two),
         Outgoing::new(Port::single(fifo(few)), compresses),
     ];
+    outgoing.extend(more.map(|queue| plain(Port::single(class(queue)))));
     let routes: Vec<_> = (0..PORTS).map(|port| (route_key(FlowId(port), Dir::Forward), port)).collect();
-    Router::new(SiteId(0), outgoing, RangeTable::new(&routes), Vec::new(), Vec::new())
+    Router::new(SiteId(0), outgoing, RangeTable::new(&routes), Vec::new(), conditioners)
+}
+
+fn router() -> Router<TestPacket> {
+    with(None, Vec::new())
 }
 
 #[derive(Default)]
@@ -61,7 +68,7 @@ fn sent(departure: Departure<TestPacket>) -> Option<TestPacket> {
 }
 
 proptest! {
-    /// Packets of flows 0 to 4, each by the port of its number, and of flow 5, which has no route; its link is idle or not.
+    /// Packets of flows 0 to 3, each by the port of its number, and of flow 4, which has no route; its link is idle or not.
     #[test]
     fn the_short_way_ends_as_the_long_one(
         ops in prop::collection::vec((0..=PORTS, any::<bool>(), any::<bool>(), 1u64..1500), 0..200),
@@ -90,6 +97,7 @@ proptest! {
             for (one, other) in short.outgoing.iter().zip(&long.outgoing) {
                 for (one, other) in one.port.classes().iter().zip(other.port.classes()) {
                     prop_assert_eq!(one.stats(), other.stats());
+                    prop_assert_eq!(one.drops(), other.drops());
                     prop_assert_eq!(one.backlog(), other.backlog());
                     prop_assert_eq!(one.waits(), other.waits());
                 }
@@ -100,13 +108,25 @@ proptest! {
 
 #[test]
 fn it_is_taken_where_a_drop_tail_queue_is_empty_and_only_there() {
-    let took = [0, 1, 2, 3, 4].map(|flow| {
+    let took = [0, 1, 2, 3].map(|flow| {
         let mut pkt = TestPacket::data(0).flow(flow);
         router().pass(Instant::ZERO, &mut pkt, |_| true).is_some()
     });
     // the second holds fewer bytes than the packet has
-    assert_eq!(took, [true, false, false, false, false]);
+    assert_eq!(took, [true, false, false, false]);
     let mut router = router();
     router.on_packet(Instant::ZERO, PortId(0), TestPacket::data(0), &mut Dropped::default());
     assert_eq!(router.pass(Instant::ZERO, &mut TestPacket::data(1), |_| true), None);
+}
+
+#[test]
+fn it_is_not_taken_where_a_router_conditions_or_has_deadlines() {
+    let timed: Box<AtItsTurn> = Box::new(AtItsTurn::new(SiteId(2), QueueSize::Packets(2)));
+    let nothing = Conditioner::new(SiteId(3), ConditionerParts::default()).expect("it does nothing");
+    for mut router in [
+        with(Some(timed.into()), Vec::new()),
+        with(None, vec![IngressConditioner::new(nothing, vec![PortId(0)])]),
+    ] {
+        assert_eq!(router.pass(Instant::ZERO, &mut TestPacket::data(0), |_| true), None);
+    }
 }

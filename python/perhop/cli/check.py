@@ -41,7 +41,8 @@ def command(
                 none = options.no_study(file)
                 message, hint = str(none), none.hint
                 if any(file.glob("*.toml")):
-                    hint = f"its files: perhop check {shlex.quote(str(file))}/*.toml"
+                    dashes = "-- " if str(file).startswith("-") else ""
+                    hint = f"its files: perhop check {dashes}{shlex.quote(str(file))}/*.toml"
             unread.append(f"error: {message}" + (f"\nhint: {hint}" if hint else ""))
     if as_json:
         print_json(

@@ -154,9 +154,8 @@ def _users(text: str) -> list[tuple[str, int]]:
         found = re.fullmatch(r"\s*([a-z]+)(?:=([1-9]\d{0,2}))?\s*", word)
         name, _, number = word.strip().partition("=")
         if not found and name in USERS and number:
-            raise UsageError(
-                f"--use: `{word}` has no number from 1 to 999", f"none of them: leave `{name}` out"
-            )
+            hint = f"none of them: leave `{name}` out" if number == "0" else f"{name}=2 for two"
+            raise UsageError(f"--use: `{word}` has no number from 1 to 999", hint)
         if not found or found[1] not in USERS or found[1] in counts:
             rule = f"of {', '.join(USERS)}, each once; video=2 for two"
             raise UsageError(f"--use: `{word}` is not one {rule}", "--use pages,video=2,call,download,upload")

@@ -142,7 +142,7 @@ class _Process:
             stdout=subprocess.PIPE,
             stderr=self._stderr,
             # tables of a run are small, and workers already take all cores
-            env=os.environ | {"PYTHONPATH": paths, "POLARS_MAX_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+            env={"OPENBLAS_NUM_THREADS": "1"} | os.environ | {"PYTHONPATH": paths, "POLARS_MAX_THREADS": "1"},
         )
 
     def call(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[bool, Any]:

@@ -77,12 +77,13 @@ class Selecting:
 
     A treatment that breaks a bound leaves the race; only one that is known to keep all is taken, and drops
     others that are worse. Where there are bounds, each treatment has as many runs as judging them takes.
-    The baseline has runs as long as the race goes on, also once it is dropped: they count for the comparison
-    with it alone.
+    Otherwise the baseline has runs as long as the race goes on, also once it is dropped, unless
+    `runs_on` says no: they count for the comparison with it alone.
     """
 
-    def __init__(self, select: Select, treatments: int) -> None:
+    def __init__(self, select: Select, treatments: int, *, runs_on: bool = True) -> None:
         self._select = select
+        self._runs_on = None if select.bounds or not runs_on else select.baseline
         self._treatments = treatments
         self.race = race(select, treatments)
         self._looked = 0
@@ -115,7 +116,7 @@ class Selecting:
 
     def asks_for(self, treatment: int, replication: int) -> bool:
         """Return whether a run is still wanted."""
-        if self.decided is None and (self.race.left[treatment] or treatment == self._select.baseline):
+        if self.decided is None and (self.race.left[treatment] or treatment == self._runs_on):
             return True
         return replication < max(self._least, int(self._asked[treatment]))
 
@@ -127,8 +128,8 @@ class Selecting:
     def _wanted(self) -> npt.NDArray[np.bool_]:
         """Return whose runs the next look needs: also what is in use, against which the answer is held."""
         wanted = self.race.left | (self._looked < self._least)
-        if self._select.baseline is not None:
-            wanted[self._select.baseline] = True
+        if self._runs_on is not None:
+            wanted[self._runs_on] = True
         return wanted
 
     def _is_complete(self) -> bool:

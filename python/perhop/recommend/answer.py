@@ -133,10 +133,14 @@ def answer(store: Store, references: dict[str, str]) -> Answer | None:
     names = [one.name for one in store.campaign.design.treatments]
     runs = store.runs()
     found = _found(store, names, runs)
-    rule = Selecting(select, len(names))
-    asked = [(number, k) for k, of in found.items() for number in of]
-    for replication, treatment in sorted(asked if not runs.filter(state="missing").height else []):
-        rule.add(treatment, replication, found[treatment][replication])
+    asked = sorted((number, k) for k, of in found.items() for number in of)
+    # in a store of an earlier perhop what is in use has no runs once it was dropped
+    for runs_on in (True, False):
+        rule = Selecting(select, len(names), runs_on=runs_on)
+        for replication, treatment in [] if runs.filter(state="missing").height else asked:
+            rule.add(treatment, replication, found[treatment][replication])
+        if rule.decided is not None:
+            break
     decided = rule.decided
     if decided is None:
         return None
@@ -248,11 +252,24 @@ def _over(rule: Selecting, select: Select, taken: int, other: int, found: Found)
         return Change(math.inf, math.nan, math.inf, 0)
     if taken == other:
         return Change(0.0, 0.0, 0.0, runs)
+    if other == select.baseline and not rule.race.left[other]:
+        # it ran on, of which the race knows nothing
+        pairs = _apart(select, found, taken, other)
+        over = sequential_interval(pairs, rule.race.level)
+        mean, half, runs = over.mean, (over.high - over.low) / 2, len(pairs)
     ends = (mean, mean - half, mean + half)
     if select.logarithms:
         return Change(*_percent(ends), runs)
     scale = abs(float(np.nanmean([score(select, one) for one in found[other].values()]))) or math.nan
     return Change(100 * mean / scale, 100 * (mean - half) / scale, 100 * (mean + half) / scale, runs)
+
+
+def _apart(select: Select, found: Found, one: int, other: int) -> list[float]:
+    """Return the differences of two candidates' scores, in the order of replications."""
+    both = (
+        (score(select, found[k].get(number)) for k in (one, other)) for number in _shared(found, one, other)
+    )
+    return [x - y for x, y in both if math.isfinite(x) and math.isfinite(y)]
 
 
 def _scored(rule: Selecting, select: Select, one: int, first: int, found: Found) -> Change:

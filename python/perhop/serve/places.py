@@ -118,24 +118,25 @@ def look_up(roots: Sequence[Path], key: str) -> Place:
     Raises
     ------
     UnknownPlaceError
-        It leads out of the places given, through a link or into a run, or there is nothing.
+        It leads out of the places given, through a link or into a run, or there is nothing. In what
+        all studies left is what each of them left, and nothing else.
     """
     first, *names = key.split("/")
     if not re.fullmatch("[0-9]{1,6}", first) or int(first) >= len(roots):
         raise UnknownPlaceError(key)
-    path = roots[int(first)]
+    path, within = roots[int(first)], False
     try:
         for name in names:
-            # what all studies left has what each of them left in it
             if not _is_plain(name) or kind_of(path) not in (None, "reproduced"):
                 raise UnknownPlaceError(key)
+            within = within or kind_of(path) == "reproduced"
             path = path / name
             if path.is_symlink():
                 raise UnknownPlaceError(key)
         kind = kind_of(path)
     except OSError as error:
         raise UnknownPlaceError(key) from error
-    if kind is None:
+    if kind is None or (within and kind != "reproduced"):
         raise UnknownPlaceError(key)
     return Place(key, path, kind)
 

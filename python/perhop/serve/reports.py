@@ -34,13 +34,16 @@ def routes(site: Site) -> list[Route]:
 
     async def page(request: Request) -> Response:
         key = request.path_params["key"]
-        place = site.look_up(key.removesuffix(_FILE))
+        try:
+            place, is_file = site.look_up(key), False
+        except UnknownPlaceError:
+            place, is_file = site.look_up(key.removesuffix(_FILE)), True
         if place.kind == "reproduced":
-            if not key.endswith(_FILE):
+            if not is_file:
                 return RedirectResponse(f"/page/{quote(key)}{_FILE}")
             return _with_bar(await run_in_threadpool(_page_file, place), place, _STILL)
-        if place.kind not in ("run", "store"):
-            raise UnknownPlaceError(place.key)
+        if is_file or place.kind not in ("run", "store"):
+            raise UnknownPlaceError(key)
         words = ["report", place.word, "-o", "-"]
         if place.kind == "store":
             return await _made(site, request, words, [place])

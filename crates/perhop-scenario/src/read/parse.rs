@@ -33,7 +33,8 @@ impl Tree {
                 source.text().get(span.clone()).filter(|key| message == "duplicate key" && !key.is_empty());
             let rule =
                 key.map_or_else(|| format!("not TOML: {message}"), |key| format!("`{key}` is set twice"));
-            let hint = key.map(|_| "leave one of the two lines out".to_owned());
+            let is_value = source.text()[span.end..].trim_start().starts_with('=');
+            let hint = is_value.then(|| "leave one of the two out".to_owned()).filter(|_| key.is_some());
             let mut mistake = Diagnostic::new(&source, span, String::new(), rule);
             mistake.hint = hint;
             found.push(mistake);

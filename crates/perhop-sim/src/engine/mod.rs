@@ -365,6 +365,8 @@ impl<H: HostNode> Engine<H> {
             self.after_call(now, node);
         }
         self.transmit(now, id);
+        // a queue may set its deadline as a packet leaves
+        self.arm(node);
     }
 
     fn expire(&mut self, now: Instant, node: usize) {
