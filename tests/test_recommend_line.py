@@ -102,12 +102,12 @@ def test_a_buffer_is_a_part_of_each_limit_by_the_rate_of_its_own_direction() -> 
     assert limits == {"isp-home": "125kB", "home-isp": "12500B"}
 
 
-def test_in_each_class_a_queue_keeps_the_limit_and_ef_keeps_its_own() -> None:
+def test_in_each_class_a_queue_has_its_defaults_and_ef_keeps_its_own() -> None:
     scenario = Scenario.load(ACCESS)
     names = {one.name: one.set for one in line(scenario)[0].levels}
     port = _ports(scenario.override(*names["fq in each class"]))["gateway-isp"]
     queues = [(one["name"], one["queue"]["kind"], one["queue"]["limit"]) for one in port["class"]]
-    assert queues == [("ef", "fifo", "16kB"), ("af1", "fq", "64kB"), ("best-effort", "fq", "64kB")]
+    assert queues == [("ef", "fifo", "16kB"), ("af1", "fq", "10240p"), ("best-effort", "fq", "10240p")]
     (only,) = _ports(scenario.override(*names["cake for all that filters ACKs"]))["isp-gateway"]["class"]
     assert (only["match"], only["queue"]["ack_filter"]) == (["any"], "conservative")
     assert [name for name in names if name.startswith(MARKS)][:2] == [f"{MARKS}copy", f"{MARKS}EF for all"]

@@ -211,7 +211,7 @@ def _part(limit: str, share: float) -> str:
 def _in_each_class(kind: str) -> Change:
     def change(port: Table, slow: Slow) -> Table | str:
         del slow
-        return _with_queues(port, lambda queue: _queue(kind, queue["limit"]), but="EF")
+        return _with_queues(port, lambda queue: _queue(kind), but="EF")
 
     return change
 
@@ -225,26 +225,21 @@ def _with_queues(port: Table, of: Callable[[Table], Table], but: str | None = No
     }
 
 
-def _queue(kind: str, limit: str, ack_filter: str | None = None) -> Table:
-    """Return a queue with the limit that there is and else its defaults, and with an ACK filter."""
-    table: Table = {"kind": kind, "limit": limit}
+def _queue(kind: str, ack_filter: str | None = None) -> Table:
+    """Return a queue with its defaults, as it is typed in, and with an ACK filter."""
+    table: Table = {"kind": kind}
     if ack_filter and kind == "fq":
         return table | {"queue": {"kind": "codel", "ecn": True, "ack_filter": ack_filter}}
     return table | ({"ack_filter": ack_filter} if ack_filter else {})
 
 
 def _for_all(kind: str, ack_filter: str | None = None) -> Change:
-    """Put one queue in the place of all classes, with the limit of all together."""
+    """Put one queue in the place of all classes."""
 
     def change(port: Table, slow: Slow) -> Table | str:
         del slow
-        limits = [one["queue"]["limit"] for one in port["class"]]
-        units = {quantity(limit)[1] for limit in limits}
-        in_packets = units == {"p"}
-        total = sum(quantity(limit)[0] if in_packets else octets(limit) for limit in limits)
-        name = port["class"][0]["name"] if len(limits) == 1 else "all"
-        queue = _queue(kind, f"{total:.0f}{'p' if in_packets else 'B'}", ack_filter)
-        only = {"name": name, "match": ["any"], "queue": queue}
+        name = port["class"][0]["name"] if len(port["class"]) == 1 else "all"
+        only = {"name": name, "match": ["any"], "queue": _queue(kind, ack_filter)}
         return port | {"scheduler": {"kind": "strict-priority"}, "class": [only]}
 
     return change
@@ -307,7 +302,8 @@ def _differences(old: Table, new: Table) -> Iterator[str]:
         return
     for before, after in zip(old["class"], new["class"], strict=True):
         place = f"{path}.class.{after['name']}.queue"
-        if before["queue"] | {"limit": after["queue"]["limit"]} == after["queue"] != before["queue"]:
+        limit = {"limit": after["queue"].get("limit")}
+        if before["queue"] | limit == after["queue"] != before["queue"]:
             yield f"{place}.limit={toml(after['queue']['limit'], place)}"
         elif before["queue"] != after["queue"]:
             yield f"{place}={toml(after['queue'], place)}"

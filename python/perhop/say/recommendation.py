@@ -19,6 +19,7 @@ from perhop.say.document import MOST_ROWS, Table
 from perhop.units import bit_rate, counted, duration
 
 if TYPE_CHECKING:
+    from perhop.experiment.factors import Treatment
     from perhop.experiment.rules import Select
     from perhop.experiment.store import Store
     from perhop.recommend.answer import Answer, AnswerRow
@@ -101,11 +102,19 @@ def of_line(found: Answer, scenario: Scenario) -> list[str]:
         best = max(marks, key=lambda name: marks[name].percent)
         gain = f"{between(marks[best])} over {found.scored_over}"
         sentences.append(f"The best by marks alone is {short(best)}: {gain}.")
-    taken, cake = short(found.taken), found.taken.replace("=fq", "=cake")
-    if taken.startswith("fq") and taken.endswith("that filters ACKs") and cake in found.scores:
-        nearest = f"{short(cake)}: {between(found.scores[cake])} over {found.scored_over}"
-        sentences.append(f"Linux's fq_codel filters no ACKs; what comes nearest there is {nearest}.")
+    if cake := nearest(found):
+        gain = f"{between(found.scores[cake])} over {found.scored_over}"
+        sentences.append(
+            f"Linux's fq_codel filters no ACKs; what comes nearest there is {short(cake)}: {gain}."
+        )
     return sentences
+
+
+def nearest(found: Answer) -> str | None:
+    """Return what to type in where Linux has not what is taken: a CAKE for an FQ that filters ACKs."""
+    taken, cake = short(found.taken), found.taken.replace("=fq", "=cake")
+    has_none = taken.startswith("fq") and taken.endswith("that filters ACKs")
+    return cake if has_none and cake in found.scores else None
 
 
 def value(response: str, number: float) -> str:
@@ -194,23 +203,25 @@ def _best(found: Answer) -> list[str]:
 def commands(store: Store, found: Answer) -> dict[str, str]:
     """Return commands: run the candidate taken, put it on a line, repeat the race, print its numbers."""
     scenario, design = store.campaign.scenario, store.campaign.design
-    taken = next(one for one in design.treatments if one.name == found.taken)
-    given = [one for one in (*scenario.overrides, *taken.overrides) if not line.is_of_probes(one)]
-    words = [scenario.name, *(word for one in given for word in ("-s", one))]
-    installed = [
-        scenario.name,
-        *(word for one in given if not one.startswith("sla=") for word in ("-s", one)),
-    ]
+    by_name = {one.name: one for one in design.treatments}
+    taken, typed = by_name[found.taken], by_name[nearest(found) or found.taken]
+
+    def words(treatment: Treatment, without: tuple[str, ...] = ()) -> list[str]:
+        given = (one for one in (*scenario.overrides, *treatment.overrides) if not one.startswith(without))
+        sets = [word for one in given if not line.is_of_probes(one) for word in ("-s", one)]
+        return [scenario.name, *sets]
+
     where = shlex.quote(str(store.folder))
-    as_taken = scenario.override(*taken.overrides)
+    as_taken = scenario.override(*typed.overrides)
     routers = {one.name for one in scenario.describe().nodes if one.kind == "router"}
     ends = [slow.link.source for slow in line.slow_links(scenario)] if line.FACTOR in design.names else []
+    ends = ends if found.taken != found.in_use else []
     set_there = [node for node in dict.fromkeys(ends) if node in routers and tc.commands(as_taken, node)]
     return {
-        "try it": shlex.join(["perhop", "run", *words]),
+        "try it": shlex.join(["perhop", "run", *words(taken)]),
         **{
             f"queues to type in at {node}": shlex.join(
-                ["perhop", "deploy", *installed, "--with", "tc", "--at", node]
+                ["perhop", "deploy", *words(typed, ("sla=",)), "--with", "tc", "--at", node]
             )
             for node in set_there
         },
