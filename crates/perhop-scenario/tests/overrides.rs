@@ -112,8 +112,8 @@ fn mistakes() {
     assert_snapshot!(of("run.seed.x=1"), @"1:1 run.seed: must be an integer, not a table");
     assert_snapshot!(of("run.seed=one"), @"1:10 run.seed: must be an integer, not a string");
     assert_snapshot!(of("run=1"), @"1:5 run: must be a table, not an integer (its settings are: seed, replication, duration, warmup, interval, processing_jitter, packet_size, clock, endpoint, series)");
-    assert_snapshot!(of("flow.up.start={ kind = "), @"1:1 flow.up.start: not TOML: unclosed inline table, expected `}`");
-    assert_snapshot!(of("flow=[1, "), @"1:1 flow: not TOML: unclosed array, expected `]`");
+    assert_snapshot!(of("flow.up.start={ kind = "), @r#"1:1 flow.up.start: not TOML: unclosed inline table, expected `}` (words stand in quotes, as in `{ kind = "fifo" }`)"#);
+    assert_snapshot!(of("flow=[1, "), @r#"1:1 flow: not TOML: unclosed array, expected `]` (words stand in quotes, as in `{ kind = "fifo" }`)"#);
     assert_snapshot!(of("flow=1"), @"1:1 flow: flow is a list: name one element");
     assert_snapshot!(of("flow.up=1"), @"1:1 flow.up: the path ends at an element: name one of its settings");
     assert_snapshot!(of("flow.upp.start=1s"), @"1:1 flow.upp.start: the file has no flow `upp` (did you mean `up`?)");

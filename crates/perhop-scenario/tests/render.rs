@@ -228,7 +228,7 @@ fn not_toml() {
     3 │ seed = 2
       · ────
       ╰────
-     help: leave one of the two lines out
+     help: leave one of the two out
     ");
     assert_snapshot!(bytes(b"[run]\nseed = 99999999999999999999"), @r"
      × `99999999999999999999` does not fit in a TOML integer (64 bits)

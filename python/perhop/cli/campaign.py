@@ -330,7 +330,7 @@ def check_store(folder: Path, runs: Sequence[Planned]) -> None:
     if there and there.isdisjoint(run.key for run in runs):
         raise UsageError(
             f"{folder} is the store of another campaign: of {counted(len(runs), 'run')} it has none",
-            "give another folder with -o",
+            "give another folder with -o; a scenario that was changed since needs one too",
         )
 
 

@@ -323,7 +323,10 @@ def _read_record(folder: Path) -> Record:
     try:
         text = (folder / "record.json").read_bytes()
     except OSError as error:
-        raise DamagedRunError(f"{folder} is not a run folder: it has no readable record.json") from error
+        made = f"; `perhop run {folder}` makes one" if folder.suffix == ".toml" and folder.is_file() else ""
+        raise DamagedRunError(
+            f"{folder} is not a run folder: it has no readable record.json{made}"
+        ) from error
     try:
         version = _FORMAT.decode(text).format
         if isinstance(version, int) and version > FORMAT:

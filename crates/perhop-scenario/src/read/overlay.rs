@@ -34,7 +34,10 @@ fn apply_one(root: &mut Node, text: &str, source: usize) -> Result<(), Refusal> 
         text.split_once('=').ok_or_else(|| ("an override is path=value".to_owned(), example()))?;
     let value = written.trim();
     let offset = path.len() + 1 + (written.len() - written.trim_start().len());
-    let value = Tree::value(value, offset, source).map_err(|rule| (rule, None))?;
+    let value = Tree::value(value, offset, source).map_err(|rule| {
+        let is_broken = rule.starts_with("not TOML");
+        (rule, is_broken.then(|| "words stand in quotes, as in `{ kind = \"fifo\" }`".to_owned()))
+    })?;
     let keys = keys_of(path.trim());
     if keys.iter().any(|key| key.is_empty()) {
         return Err(("a path is keys and names with one dot between them".to_owned(), example()));

@@ -33,8 +33,9 @@ impl Tree {
                 source.text().get(span.clone()).filter(|key| message == "duplicate key" && !key.is_empty());
             let rule =
                 key.map_or_else(|| format!("not TOML: {message}"), |key| format!("`{key}` is set twice"));
-            let is_value = source.text()[span.end..].trim_start().starts_with('=');
-            let hint = is_value.then(|| "leave one of the two out".to_owned()).filter(|_| key.is_some());
+            let is_value =
+                |_: &&str| source.text()[span.end..].trim_start_matches([' ', '\t']).starts_with('=');
+            let hint = key.filter(is_value).map(|_| "leave one of the two out".to_owned());
             let mut mistake = Diagnostic::new(&source, span, String::new(), rule);
             mistake.hint = hint;
             found.push(mistake);
