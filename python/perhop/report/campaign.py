@@ -19,7 +19,7 @@ from perhop.say import claims as said_of_claims
 from perhop.say.analysis import how_sure, varied, what_mattered
 from perhop.say.campaign import alike, warm_up
 from perhop.say.document import Table
-from perhop.say.recommendation import commands
+from perhop.say.recommendation import commands, to_type_in
 from perhop.say.recommendation import described as recommended
 from perhop.say.recommendation import tables as changes
 from perhop.stats.contrasts import tukey_of
@@ -183,13 +183,11 @@ def _taken(store: Store, found: Answer | None) -> list[dict[str, str]]:
     """Return the steps that follow a recommendation: a run of the candidate taken, its queues on a device."""
     if found is None:
         return []
-    told = commands(store, found)
-    queues = [(what, command) for what, command in told.items() if what.startswith("queues ")]
-    steps = [
-        ("Run the scenario so:", told["try it"]),
-        *((f"{what}:".capitalize(), one) for what, one in queues),
-    ]
-    return [{"text": text, "command": command} for text, command in steps]
+    steps = {
+        "Run the scenario so:": commands(store, found)["try it"],
+        **{f"Queues to type in at {node}:": one for node, one in to_type_in(store, found).items()},
+    }
+    return [{"text": text, "command": command} for text, command in steps.items()]
 
 
 def _next(analyses: list[Analysis], runs: pl.DataFrame, where: str, seen: str) -> list[dict[str, str]]:

@@ -19,7 +19,6 @@ from perhop.say.document import MOST_ROWS, Table
 from perhop.units import bit_rate, counted, duration
 
 if TYPE_CHECKING:
-    from perhop.experiment.factors import Treatment
     from perhop.experiment.rules import Select
     from perhop.experiment.store import Store
     from perhop.recommend.answer import Answer, AnswerRow
@@ -202,32 +201,43 @@ def _best(found: Answer) -> list[str]:
 
 def commands(store: Store, found: Answer) -> dict[str, str]:
     """Return commands: run the candidate taken, put it on a line, repeat the race, print its numbers."""
-    scenario, design = store.campaign.scenario, store.campaign.design
-    by_name = {one.name: one for one in design.treatments}
-    taken, typed = by_name[found.taken], by_name[nearest(found) or found.taken]
-
-    def words(treatment: Treatment, without: tuple[str, ...] = ()) -> list[str]:
-        given = (one for one in (*scenario.overrides, *treatment.overrides) if not one.startswith(without))
-        sets = [word for one in given if not line.is_of_probes(one) for word in ("-s", one)]
-        return [scenario.name, *sets]
-
     where = shlex.quote(str(store.folder))
-    as_taken = scenario.override(*typed.overrides)
-    routers = {one.name for one in scenario.describe().nodes if one.kind == "router"}
-    ends = [slow.link.source for slow in line.slow_links(scenario)] if line.FACTOR in design.names else []
-    ends = ends if found.taken != found.in_use else []
-    set_there = [node for node in dict.fromkeys(ends) if node in routers and tc.commands(as_taken, node)]
+    typed = to_type_in(store, found)
     return {
-        "try it": shlex.join(["perhop", "run", *words(taken)]),
-        **{
-            f"queues to type in at {node}": shlex.join(
-                ["perhop", "deploy", *words(typed, ("sla=",)), "--with", "tc", "--at", node]
-            )
-            for node in set_there
-        },
+        "try it": shlex.join(["perhop", "run", *_as(store, found.taken)]),
+        **{f"queues to type in at {node}": command for node, command in typed.items()},
         "rerun the race, or go on with it": f"perhop campaign run {where}",
         "all numbers": f"perhop analyze {where}",
     }
+
+
+def to_type_in(store: Store, found: Answer) -> dict[str, str]:
+    """Return by router the command that prints its queues for a device; none where all is left as it is."""
+    scenario, design = store.campaign.scenario, store.campaign.design
+    if line.FACTOR not in design.names or found.taken == found.in_use:
+        return {}
+    typed = nearest(found) or found.taken
+    as_typed = scenario.override(*_overrides(store, typed))
+    routers = {one.name for one in scenario.describe().nodes if one.kind == "router"}
+    ends = dict.fromkeys(slow.link.source for slow in line.slow_links(scenario))
+    words = _as(store, typed, without=("sla=",))
+    return {
+        node: shlex.join(["perhop", "deploy", *words, "--with", "tc", "--at", node])
+        for node in ends
+        if node in routers and tc.commands(as_typed, node)
+    }
+
+
+def _overrides(store: Store, treatment: str) -> tuple[str, ...]:
+    return next(one.overrides for one in store.campaign.design.treatments if one.name == treatment)
+
+
+def _as(store: Store, treatment: str, without: tuple[str, ...] = ()) -> list[str]:
+    """Return the words of a command for the scenario in a treatment, without probes and what begins so."""
+    scenario = store.campaign.scenario
+    given = (*scenario.overrides, *_overrides(store, treatment))
+    kept = (one for one in given if not line.is_of_probes(one) and not one.startswith(without))
+    return [scenario.name, *(word for one in kept for word in ("-s", one))]
 
 
 def tables(found: Answer, forms: Sequence[Beside]) -> Iterator[Table]:
