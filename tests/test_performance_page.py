@@ -56,6 +56,20 @@ def test_growth_has_the_figures_of_its_record() -> None:
         round(user),
         round(live / 1e9, 2),
     ]
+    least = {
+        n: round(found(rf"`growth-{n}`[^|]*\|[^|]*\|[^|]*\| ([\d.]+) \|", record)[0])
+        for n in (100, 10000, 100000)
+    }
+    least[0] = round(1e9 * user / hops)
+    rows = (r"\| 100 \| (\d+) \| 1 \|", r"\| 10,000 \| (\d+) \| ([\d.]+) \|")
+    rows += (
+        r"\| 100,000, for 0.25 s \| (\d+) \| ([\d.]+) \|",
+        r"\| 100,000, for 10 s \| (\d+) \| ([\d.]+) \|",
+    )
+    for row, n in zip(rows, (100, 10000, 100000, 0), strict=True):
+        ns, *ratio = found(row)
+        assert ns == least[n]
+        assert ratio in ([], [round(ns / least[100], 1)])
     *seconds, resident = found(r"([\d.]+) s of user and ([\d.]+) s of system time, ([\d.]+) GB", record)
     assert found(r"to its tables: ([\d.]+) s of processor time, ([\d.]+) GB") == [
         round(sum(seconds)),
