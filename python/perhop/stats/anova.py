@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import polars as pl
@@ -42,9 +42,7 @@ class Anova:
 
     def percent(self, effect: str) -> float:
         """Share of the variation that an effect explains, in percent; its factors in any order."""
-        part = self.strata.terms[self.strata.cube.term(effect)]
-        total = self.strata.total.squares
-        return 100.0 * part.squares / total if total else 0.0
+        return _percent(self.strata.terms[self.strata.cube.term(effect)], self.strata.total)
 
 
 def anova(
@@ -58,6 +56,13 @@ def anova(
     block: str | None = None,
 ) -> Anova:
     """Analyse a balanced factorial design.
+
+    F is the mean square over that of the error of the effect's own stratum, and p the probability of a larger
+    F where there is no effect: errors are independent, normal, and equally spread. With one observation of
+    each treatment and nothing left out there is no error: no F and no p.
+
+    Sources: R. Jain, "The Art of Computer Systems Performance Analysis", 1991, sections 21.5, 22.4;
+    D. C. Montgomery, "Design and Analysis of Experiments", sections 5.3, 14.4.
 
     Parameters
     ----------
@@ -76,27 +81,12 @@ def anova(
     block
         Column of the replication, if replication i of every treatment has something in common.
 
-    Returns
-    -------
-    Anova
-        With one observation of each treatment and nothing left out there is no error: no F and no p.
-
     Raises
     ------
     UnbalancedError
         See `perhop.stats.layout.cube`.
     ValueError
         A column or an effect that there is not; both `order` and `keep`.
-
-    Notes
-    -----
-    F is the mean square over that of the error of the effect's own stratum, and p the probability
-    of a larger F where there is no effect: errors are independent, normal, and equally spread.
-
-    References
-    ----------
-    .. [1] R. Jain, "The Art of Computer Systems Performance Analysis", 1991, sections 21.5, 22.4.
-    .. [2] D. C. Montgomery, "Design and Analysis of Experiments", sections 5.3, 14.4.
     """
     if order is not None and keep is not None:
         raise ValueError("give an order or the effects to keep, not both")
@@ -107,57 +97,59 @@ def anova(
 def split_plot(
     frame: pl.DataFrame, factors: Sequence[str], within: Sequence[str], block: str, response: str = "value"
 ) -> Anova:
-    """Analyse a split-plot design in blocks; factors are varied within each run.
+    """Analyse a split-plot design in blocks, as `anova` with `within` and `block` does.
 
-    The same as `anova` with `within` and `block`. The block's interactions with the factors are the
-    errors: with the treatments of whole runs the error between runs, all others the error within.
+    The block's interactions with the factors are the errors: with the treatments of whole runs the error
+    between runs, all others the error within.
     """
     return anova(frame, factors, response, within=within, block=block)
 
 
 def anova_of(parts: Strata, order: int | None = None) -> Anova:
     """Make the table of variation that is shared out already; arguments as of `anova`."""
-    total = parts.total
     shown = [term for term in parts.terms if order is None or len(term) <= order]
-    rows = [_row(":".join(term), parts.terms[term], total, parts, term) for term in shown]
+    rows = [_tested(":".join(term), [term], parts) for term in shown]
     rows += _higher(parts, [term for term in parts.terms if term not in shown])
-    if parts.blocks is not None:
-        rows.append(_row("blocks", parts.blocks, total))
-    if parts.within is None:
-        rows.append(_row("error", parts.between, total))
-    else:
-        rows.append(_row("error between runs", parts.between, total))
-        rows.append(_row("error within runs", parts.within, total))
-    rows.append(_row("total", total, total))
+    total = parts.total
+    split = parts.within is not None
+    rest = {
+        "blocks": parts.blocks,
+        "error between runs" if split else "error": parts.between,
+        "error within runs": parts.within,
+        "total": total,
+    }
+    rows += [(*_row(name, part, total), None, None, None) for name, part in rest.items() if part is not None]
     return Anova(pl.DataFrame(rows, schema=COLUMNS, orient="row"), parts)
 
 
-def _higher(parts: Strata, terms: Sequence[Term]) -> list[tuple[object, ...]]:
+def _higher(parts: Strata, terms: Sequence[Term]) -> Iterator[tuple[object, ...]]:
     """Put the effects of higher orders together, a row for each error they are subject to."""
-    rows = []
     errors = dict.fromkeys(parts.error_name(term) for term in terms)
     for name in errors:
-        mine = [term for term in terms if parts.error_name(term) == name]
-        pooled = sum((parts.terms[term] for term in mine), Stratum(0, 0.0))
-        where = name.removeprefix("error").strip()
-        source = f"higher orders {where}".strip() if len(errors) > 1 else "higher orders"
-        rows.append(_row(source, pooled, parts.total, parts, mine[0]))
-    return rows
+        where = f" {name.removeprefix('error ')}" if len(errors) > 1 else ""
+        yield _tested(
+            f"higher orders{where}", [term for term in terms if parts.error_name(term) == name], parts
+        )
 
 
-def _row(
-    source: str, part: Stratum, total: Stratum, parts: Strata | None = None, term: Term = ()
-) -> tuple[object, ...]:
-    percent = 100.0 * part.squares / total.squares if total.squares else 0.0
+def _tested(source: str, terms: Sequence[Term], parts: Strata) -> tuple[object, ...]:
+    """Return the row of effects that are subject to the same error."""
+    part = sum((parts.terms[term] for term in terms), Stratum(0, 0.0))
+    error = parts.error(terms[0])
+    row = _row(source, part, parts.total)
+    if not error.df:
+        return *row, None, None, None
+    f = f_ratio(part, error)
+    return *row, f, f_tail(f, part.df, error.df), parts.error_name(terms[0])
+
+
+def _row(source: str, part: Stratum, total: Stratum) -> tuple[object, ...]:
     mean_square = part.mean_square if part.df else None
-    f = p = against = None
-    if parts is not None:
-        error = parts.error(term)
-        if error.df:
-            against = parts.error_name(term)
-            f = f_ratio(part, error)
-            p = f_tail(f, part.df, error.df)
-    return source, part.df, part.squares, percent, mean_square, f, p, against
+    return source, part.df, part.squares, _percent(part, total), mean_square
+
+
+def _percent(part: Stratum, total: Stratum) -> float:
+    return 100.0 * part.squares / total.squares if total.squares else 0.0
 
 
 def f_ratio(part: Stratum, error: Stratum) -> float:

@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 import scipy
 
-from perhop.stats.layout import Floats, Term, project
+from perhop.stats.intervals import student_quantile
+from perhop.stats.layout import Floats, project
 from perhop.stats.strata import Strata, Stratum
 
 
@@ -41,7 +42,14 @@ class Contrast:
 def contrast(
     parts: Strata, weights: Sequence[tuple[Mapping[str, str], float]], level: float = 0.95
 ) -> Contrast:
-    """Estimate a contrast.
+    """Estimate ``sum(w mean)``.
+
+    Its variance is ``(MS1 sum(b^2) + MS2 sum(d^2)) / r``: b are the weights averaged within runs, d what is
+    left of them, MS1 and MS2 the errors between and within runs, r the replications. Degrees of freedom are
+    Satterthwaite's.
+
+    Sources: R. Jain, "The Art of Computer Systems Performance Analysis", 1991, section 20.6;
+    F. E. Satterthwaite, "An approximate distribution of estimates of variance components", 1946.
 
     Parameters
     ----------
@@ -54,22 +62,10 @@ def contrast(
     level
         Confidence, inside (0, 1).
 
-    Returns
-    -------
-    Contrast
-        ``sum(w mean)``, with the variance ``(MS1 sum(b^2) + MS2 sum(d^2)) / r``: b are the weights averaged
-        within runs, d what is left of them, MS1 and MS2 the errors between and within runs, r
-        the replications. Degrees of freedom after Satterthwaite.
-
     Raises
     ------
     ValueError
         A factor or level that there is not, or weights that do not add up to zero.
-
-    References
-    ----------
-    .. [1] R. Jain, "The Art of Computer Systems Performance Analysis", 1991, section 20.6.
-    .. [2] F. E. Satterthwaite, "An approximate distribution of estimates of variance components", 1946.
     """
     spread = _weights(parts, weights)
     modelled = np.zeros_like(spread)
@@ -90,7 +86,7 @@ def contrast(
         return Contrast(value, 0.0, pieces[0][1], value, value, 1.0 if value == 0.0 else 0.0)
     df = variance**2 / sum(piece**2 / own for piece, own in pieces)
     error = math.sqrt(variance)
-    half = float(scipy.special.stdtrit(df, 1.0 - (1.0 - level) / 2.0)) * error
+    half = student_quantile(level, df) * error
     p = 2.0 * float(scipy.special.stdtr(df, -abs(value) / error))
     return Contrast(value, error, df, value - half, value + half, p)
 
@@ -120,6 +116,12 @@ def tukey(
 ) -> pl.DataFrame:
     """Compare all pairs of means, so that all intervals hold together.
 
+    These are ``difference +- q(level; k, df) sqrt(MS (1/n1 + 1/n2) / 2)``, with the studentized range of k
+    means.
+
+    Sources: J. W. Tukey, "The problem of multiple comparisons", 1953; C. Y. Kramer, Biometrics 12, 1956, for
+    unequal numbers.
+
     Parameters
     ----------
     means
@@ -135,26 +137,16 @@ def tukey(
     -------
     DataFrame
         A row a pair: `first`, `second`, `difference` (second less first), `low`, `high`, `p` (adjusted).
-        ``difference +- q(level; k, df) sqrt(MS (1/n1 + 1/n2) / 2)``, with the studentized range of k means.
-
-    References
-    ----------
-    .. [1] J. W. Tukey, "The problem of multiple comparisons", 1953; C. Y. Kramer, Biometrics 12, 1956, for
-       unequal numbers.
     """
-    names = list(means)
-    reach = _reach(len(names), error.df, level)
+    reach = _reach(len(means), error.df, level)
     rows = []
-    for one, other in combinations(range(len(names)), 2):
-        difference = means[names[other]] - means[names[one]]
-        scale = math.sqrt(error.mean_square * (1 / counts[one] + 1 / counts[other]) / 2)
-        p = (
-            float(scipy.stats.studentized_range.sf(abs(difference) / scale, len(names), error.df))
-            if scale
-            else 0.0
-        )
-        half = reach * scale
-        rows.append((names[one], names[other], difference, difference - half, difference + half, p))
+    for (one, n), (other, m) in combinations(zip(means, counts, strict=True), 2):
+        difference = means[other] - means[one]
+        scale = math.sqrt(error.mean_square * (1 / n + 1 / m) / 2)
+        p = 0.0
+        if scale:
+            p = float(scipy.stats.studentized_range.sf(abs(difference) / scale, len(means), error.df))
+        rows.append((one, other, difference, difference - reach * scale, difference + reach * scale, p))
     columns = ["first", "second", "difference", "low", "high", "p"]
     return pl.DataFrame(rows, schema=columns, orient="row")
 
@@ -173,31 +165,22 @@ def tukey_of(parts: Strata, factor: str, level: float = 0.95) -> pl.DataFrame:
     ValueError
         There is no such factor, or no error.
     """
-    term, error = _compared(parts, factor)
-    names = parts.cube.levels[parts.cube.axes(term)[0]]
-    values = (parts.cube.effect(term) + parts.cube.values.mean()).ravel()
-    share = parts.cube.values.size // len(names)
-    return tukey(dict(zip(names, values.tolist(), strict=True)), [share] * len(names), error, level)
+    means, each, error = _compared(parts, factor)
+    return tukey(means, [each] * len(means), error, level)
 
 
 def tukey_half_width(parts: Strata, factor: str, level: float = 0.95) -> float:
-    """Return the half-width of the intervals of `tukey_of`, in the unit of the response.
-
-    Raises
-    ------
-    ValueError
-        There is no such factor, or no error.
-    """
-    term, error = _compared(parts, factor)
-    count = len(parts.cube.levels[parts.cube.axes(term)[0]])
-    share = parts.cube.values.size // count
-    return _reach(count, error.df, level) * math.sqrt(error.mean_square / share)
+    """Return the half-width of the intervals of `tukey_of`, in the unit of the response; raises as it."""
+    means, each, error = _compared(parts, factor)
+    return _reach(len(means), error.df, level) * math.sqrt(error.mean_square / each)
 
 
-def _compared(parts: Strata, factor: str) -> tuple[Term, Stratum]:
-    """Return the main effect of a factor and its error, which there has to be."""
+def _compared(parts: Strata, factor: str) -> tuple[dict[str, float], int, Stratum]:
+    """Return the means of a factor's levels, the observations behind each, and their error."""
     term = parts.cube.term([factor])
     error = parts.error(term)
     if not error.df:
         raise ValueError("one observation of each treatment leaves no error to compare with")
-    return term, error
+    values = (parts.cube.effect(term) + parts.cube.values.mean()).ravel()
+    names = parts.cube.levels[parts.cube.axes(term)[0]]
+    return dict(zip(names, values.tolist(), strict=True)), parts.cube.values.size // len(names), error

@@ -9,6 +9,10 @@ import numpy.typing as npt
 def benjamini_hochberg(p: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """Adjust p values so that, of those below q, a share of at most q is expected to be false.
 
+    Holds for tests that are independent or positively dependent; `benjamini_yekutieli` for any.
+
+    Source: Y. Benjamini and Y. Hochberg, "Controlling the false discovery rate", 1995.
+
     Parameters
     ----------
     p
@@ -18,14 +22,6 @@ def benjamini_hochberg(p: npt.ArrayLike) -> npt.NDArray[np.float64]:
     -------
     array
         In the same order: the least over all p at least as large of ``p n / rank``, at most 1.
-
-    Notes
-    -----
-    Holds for tests that are independent or positively dependent; `benjamini_yekutieli` for any.
-
-    References
-    ----------
-    .. [1] Y. Benjamini and Y. Hochberg, "Controlling the false discovery rate", 1995.
     """
     return _adjusted(p, 1.0)
 
@@ -33,9 +29,7 @@ def benjamini_hochberg(p: npt.ArrayLike) -> npt.NDArray[np.float64]:
 def benjamini_yekutieli(p: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """Adjust p values as `benjamini_hochberg`, for tests that depend on each other in any way.
 
-    References
-    ----------
-    .. [1] Y. Benjamini and D. Yekutieli, "The control of the false discovery rate under dependency", 2001.
+    Source: Y. Benjamini and D. Yekutieli, "The control of the false discovery rate under dependency", 2001.
     """
     counted = int(np.count_nonzero(~np.isnan(np.asarray(p, dtype=np.float64))))
     return _adjusted(p, float(np.sum(1.0 / np.arange(1, counted + 1))))

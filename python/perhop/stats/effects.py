@@ -11,10 +11,21 @@ from typing import Literal, NamedTuple
 import polars as pl
 import scipy
 
-from perhop.stats.layout import Cube, Term, cube
+from perhop.stats.intervals import student_quantile
+from perhop.stats.layout import Cube, cube
 from perhop.stats.strata import Strata, Stratum, strata
 
 Quantile = Literal["student", "normal"]
+
+_COLUMNS: dict[str, type[pl.DataType]] = {
+    "term": pl.String,
+    "level": pl.String,
+    "effect": pl.Float64,
+    "standard_error": pl.Float64,
+    "df": pl.Int64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+}
 
 
 class Effect(NamedTuple):
@@ -55,13 +66,13 @@ class Effects:
         if not levels:
             return self.mean
         term = self.strata.cube.term(levels)
-        row = self.table.filter(
-            term=":".join(term), level=":".join(levels[factor] for factor in term)
-        ).to_dicts()
-        if not row:
+        name = ":".join(levels[factor] for factor in term)
+        found = self.table.filter(term=":".join(term), level=name).select(
+            "effect", "standard_error", "low", "high"
+        )
+        if found.is_empty():
             raise ValueError(f"there is no effect {levels}")
-        found = (row[0][name] for name in ("effect", "standard_error", "low", "high"))
-        return Effect(*(math.nan if value is None else value for value in found))
+        return Effect(*found.fill_null(math.nan).row(0))
 
 
 def effects(
@@ -78,6 +89,12 @@ def effects(
 ) -> Effects:
     """Estimate the effects of a balanced factorial design.
 
+    These are ``x_i = mean_i - mean``, ``x_ij = mean_ij - x_i - x_j - mean`` and so on. The standard error of
+    an effect of the factors S is ``s sqrt(product of (levels - 1) / N)``, with s the root of the error's mean
+    square and N the number of observations. For the contrast that an effect is, this is exact.
+
+    Source: R. Jain, "The Art of Computer Systems Performance Analysis", 1991, sections 20.6, 21.7, 22.5.
+
     Parameters
     ----------
     frame
@@ -90,29 +107,14 @@ def effects(
     keep, within, block
         As of `perhop.stats.anova.anova`: they decide which error counts.
 
-    Returns
-    -------
-    Effects
-        ``x_i = mean_i - mean``, ``x_ij = mean_ij - x_i - x_j - mean`` and so on; the standard error of an
-        effect of the factors S is ``s sqrt(product of (levels - 1) / N)``, with s the root of the error's
-        mean square and N the number of observations. For the contrast that an effect is, this is exact.
-
     Raises
     ------
     UnbalancedError, ValueError
         As of `perhop.stats.anova.anova`.
-
-    References
-    ----------
-    .. [1] R. Jain, "The Art of Computer Systems Performance Analysis", 1991, sections 20.6, 21.7, 22.5.
     """
     data = cube(frame, factors, response, block)
-    return effects_of(
-        strata(data, within=within, block=block is not None, keep=keep),
-        order=order,
-        level=level,
-        quantile=quantile,
-    )
+    parts = strata(data, within=within, block=block is not None, keep=keep)
+    return effects_of(parts, order=order, level=level, quantile=quantile)
 
 
 def effects_of(
@@ -122,23 +124,21 @@ def effects_of(
     if not 0.0 < level < 1.0:
         raise ValueError(f"level = {level}: must lie inside (0, 1)")
     data = parts.cube
-    rows = []
-    for term in parts.terms:
+    rows: list[tuple[object, ...]] = []
+    for term, part in parts.terms.items():
         if len(term) > order:
             continue
-        found = data.effect(term)
         error = parts.error(term)
-        spread = standard_error(error, _freedom(parts, term) / data.values.size)
+        spread = standard_error(error, part.df / data.values.size)
         half = half_width(error, spread, level, quantile)
         names = product(*(data.levels[axis] for axis in data.axes(term)))
-        for name, value in zip(names, found.ravel(), strict=True):
-            rows.append(_row(":".join(term), ":".join(name), float(value), spread, error.df, half))
+        for name, value in zip(names, data.effect(term).ravel().tolist(), strict=True):
+            told = (spread, error.df, value - half, value + half) if error.df else (None, 0, None, None)
+            rows.append((":".join(term), ":".join(name), value, *told))
     mean = float(data.values.mean())
     spread = standard_error(parts.error_of_mean, 1.0 / data.values.size)
     half = half_width(parts.error_of_mean, spread, level, quantile)
-    schema = {"term": pl.String, "level": pl.String, "effect": pl.Float64, "standard_error": pl.Float64}
-    schema |= {"df": pl.Int64, "low": pl.Float64, "high": pl.Float64}
-    table = pl.DataFrame(rows, schema=schema, orient="row")
+    table = pl.DataFrame(rows, schema=_COLUMNS, orient="row")
     return Effects(Effect(mean, spread, mean - half, mean + half), table, level, parts)
 
 
@@ -159,17 +159,6 @@ def differing(data: Cube, within: Sequence[str], level: float = 0.90) -> list[st
     return found
 
 
-def _freedom(parts: Strata, term: Term) -> int:
-    data = parts.cube
-    return math.prod(len(data.levels[axis]) - 1 for axis in data.axes(term))
-
-
-def _row(term: str, level: str, value: float, spread: float, df: int, half: float) -> tuple[object, ...]:
-    if not df:
-        return term, level, value, None, 0, None, None
-    return term, level, value, spread, df, value - half, value + half
-
-
 def error_variance_behind(
     half_width: float, share: float, level: float = 0.90, df: float = math.inf
 ) -> float:
@@ -184,9 +173,7 @@ def error_variance_behind(
     df
         Degrees of freedom of Student's t; without it the quantile is the normal distribution's.
     """
-    tail = 1.0 - (1.0 - level) / 2.0
-    quantile = float(scipy.special.ndtri(tail) if math.isinf(df) else scipy.special.stdtrit(df, tail))
-    return (half_width / quantile) ** 2 / share
+    return (half_width / _quantile(level, df)) ** 2 / share
 
 
 def standard_error(error: Stratum, share: float) -> float:
@@ -198,7 +185,11 @@ def half_width(error: Stratum, spread: float, level: float, quantile: Quantile =
     """Return the half-width of the two-sided interval of an estimate with this error."""
     if not error.df:
         return math.nan
-    tail = 1.0 - (1.0 - level) / 2.0
-    return spread * float(
-        scipy.special.stdtrit(error.df, tail) if quantile == "student" else scipy.special.ndtri(tail)
-    )
+    return spread * _quantile(level, error.df if quantile == "student" else math.inf)
+
+
+def _quantile(level: float, df: float) -> float:
+    """Return Student's quantile of a two-sided interval, of infinite degrees the normal distribution's."""
+    if math.isinf(df):
+        return float(scipy.special.ndtri(1.0 - (1.0 - level) / 2.0))
+    return student_quantile(level, df)

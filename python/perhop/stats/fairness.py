@@ -9,6 +9,9 @@ import numpy.typing as npt
 def jain(rates: npt.ArrayLike, ideal: npt.ArrayLike = 1.0) -> npt.NDArray[np.float64]:
     """Compute the fairness index of several flows' rates.
 
+    Source: R. Jain, D. Chiu, W. Hawe, "A Quantitative Measure of Fairness and Discrimination for Resource
+    Allocation in Shared Computer Systems", DEC-TR-301, 1984.
+
     Parameters
     ----------
     rates
@@ -21,11 +24,6 @@ def jain(rates: npt.ArrayLike, ideal: npt.ArrayLike = 1.0) -> npt.NDArray[np.flo
     array
         ``(sum x)^2 / (n sum x^2)`` of ``x = rates / ideal``: 1 where all are equal, 1/n where one has it all.
         Nothing for everyone is equal: 1.
-
-    References
-    ----------
-    .. [1] R. Jain, D. Chiu, W. Hawe, "A Quantitative Measure of Fairness and Discrimination for Resource
-       Allocation in Shared Computer Systems", DEC-TR-301, 1984.
     """
     x = np.asarray(rates, dtype=np.float64) / np.asarray(ideal, dtype=np.float64)
     if x.size == 0 or not np.all(np.isfinite(x)) or (x < 0.0).any():

@@ -42,58 +42,40 @@ class Interval:
 def mean_interval(values: npt.ArrayLike, level: float = 0.95) -> Interval:
     """Compute the mean of independent values and its two-sided Student t interval.
 
+    This is ``mean +- t(1 - (1 - level) / 2; n - 1) s / sqrt(n)``, for independent, roughly normal values.
+    Equal values give an interval of length zero, one value an infinite one.
+
+    Source: R. Jain, "The Art of Computer Systems Performance Analysis", 1991, section 13.2.
+
     Parameters
     ----------
     values
         One value per replication; at least one, all finite.
     level
         Confidence, inside (0, 1).
-
-    Returns
-    -------
-    Interval
-        ``mean +- t(1 - (1 - level) / 2; n - 1) s / sqrt(n)``.
-
-    Notes
-    -----
-    Assumes independent, roughly normal values. Equal values give an interval of length zero, one value an
-    infinite one.
-
-    References
-    ----------
-    .. [1] R. Jain, "The Art of Computer Systems Performance Analysis", 1991, section 13.2.
     """
     return _student(values, level, lambda n: 1.0 / n)
 
 
 def deviation_behind(interval: Interval, level: float = 0.95) -> float:
     """Give the sample standard deviation that Student's interval of a mean was made of."""
-    quantile = _student_quantile(1.0 - (1.0 - level) / 2.0, interval.n - 1)
-    return interval.half_width * math.sqrt(interval.n) / quantile
+    return interval.half_width * math.sqrt(interval.n) / student_quantile(level, interval.n - 1)
 
 
 def prediction_interval(values: npt.ArrayLike, level: float = 0.95) -> Interval:
-    """Compute the mean and the two-sided prediction interval of one more value.
+    """Compute the mean and the two-sided interval that one more value of the same kind lies in.
+
+    This is ``mean +- t(1 - (1 - level) / 2; n - 1) s sqrt(1 + 1 / n)``, for values as of `mean_interval`; it
+    does not narrow to nothing as values are added.
+
+    Source: D. C. Montgomery, G. C. Runger, "Applied Statistics and Probability for Engineers", section 8.6.
 
     Parameters
     ----------
     values
-        One value per replication; at least one, all finite.
+        As of `mean_interval`.
     level
-        Probability, inside (0, 1), that one new value of the same kind lies inside.
-
-    Returns
-    -------
-    Interval
-        ``mean +- t(1 - (1 - level) / 2; n - 1) s sqrt(1 + 1 / n)``.
-
-    Notes
-    -----
-    Assumes independent, roughly normal values; it does not narrow to nothing as values are added.
-
-    References
-    ----------
-    .. [1] D. C. Montgomery, G. C. Runger, "Applied Statistics and Probability for Engineers", section 8.6.
+        Probability, inside (0, 1), that the new value lies inside.
     """
     return _student(values, level, lambda n: 1.0 + 1.0 / n)
 
@@ -123,11 +105,11 @@ def _student(values: npt.ArrayLike, level: float, variance: Callable[[int], floa
     if n == 1:
         return Interval(mean, -math.inf, math.inf, 1)
     spread = float(np.std(x, ddof=1)) * math.sqrt(variance(n))
-    half = _student_quantile(1.0 - (1.0 - level) / 2.0, n - 1) * spread
+    half = student_quantile(level, n - 1) * spread
     return Interval(mean, mean - half, mean + half, n)
 
 
 @lru_cache(maxsize=256)
-def _student_quantile(probability: float, degrees: int) -> float:
-    """Return a quantile of Student's t; SciPy is imported only when one is needed."""
-    return float(scipy.special.stdtrit(degrees, probability))
+def student_quantile(level: float, df: float) -> float:
+    """Return the quantile of Student's t for a two-sided interval."""
+    return float(scipy.special.stdtrit(df, 1.0 - (1.0 - level) / 2.0))

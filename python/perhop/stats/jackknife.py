@@ -23,6 +23,10 @@ def jackknife_interval(
 ) -> Interval:
     """Jackknife estimate of a statistic and its two-sided interval.
 
+    It is that of the pseudo-values ``n S - (n - 1) S_i``, with ``S_i`` the statistic without sample i.
+
+    Source: R. G. Miller, "The jackknife - a review", Biometrika 61, 1974.
+
     Parameters
     ----------
     samples
@@ -31,15 +35,6 @@ def jackknife_interval(
         A smooth function of all samples, for example a ratio of two standard deviations.
     level
         Confidence, inside (0, 1).
-
-    Returns
-    -------
-    Interval
-        Of the pseudo-values ``n S - (n - 1) S_i``, with ``S_i`` the statistic without sample i.
-
-    References
-    ----------
-    .. [1] R. G. Miller, "The jackknife - a review", Biometrika 61, 1974.
     """
     n = len(samples)
     if n < 3:
@@ -53,19 +48,7 @@ def ratio_of_sums(over: npt.ArrayLike, under: npt.ArrayLike, level: float = 0.95
     """Compute the ratio of two sums over paired replications, with the jackknife's interval.
 
     The mean of the replications' own ratios is at least the ratio of the means, and has no value as soon as
-    one denominator is zero; this is neither.
-
-    Parameters
-    ----------
-    over, under
-        One pair per replication.
-    level
-        Confidence, inside (0, 1).
-
-    Returns
-    -------
-    Interval
-        With fewer than three pairs the ratio, and an interval without ends.
+    one denominator is zero; this is neither. With fewer than three pairs the interval has no ends.
 
     Raises
     ------

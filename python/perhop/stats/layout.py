@@ -97,7 +97,7 @@ class Cube:
         )
         axis, levels = k - sum(name in at for name in self.factors[:k]), self.levels[k]
         means = np.moveaxis(self.cells[place], axis, 0).reshape(len(levels), -1).mean(axis=1)
-        return dict(zip(levels, map(float, means), strict=True))
+        return dict(zip(levels, means.tolist(), strict=True))
 
 
 def project(values: Floats, axes: tuple[int, ...]) -> Floats:

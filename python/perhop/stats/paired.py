@@ -36,6 +36,8 @@ class Paired:
 def paired_difference(first: npt.ArrayLike, second: npt.ArrayLike, level: float = 0.95) -> Paired:
     """Compare two arms by the differences of their replications.
 
+    Source: A. M. Law, "Simulation Modeling and Analysis", sections 10.2.1, 11.2.
+
     Parameters
     ----------
     first, second
@@ -47,10 +49,6 @@ def paired_difference(first: npt.ArrayLike, second: npt.ArrayLike, level: float 
     ------
     ValueError
         The arms are not equally long, or have no or no finite values.
-
-    References
-    ----------
-    .. [1] A. M. Law, "Simulation Modeling and Analysis", sections 10.2.1, 11.2.
     """
     x, y = _pairs(first, second)
     found = mean_interval(y - x, level)
@@ -94,6 +92,9 @@ class Equivalence:
 def tost(values: npt.ArrayLike, low: float, high: float, significance: float = 0.05) -> Equivalence:
     """Test whether a mean lies inside bounds, as for the equivalence of two arms.
 
+    Source: D. J. Schuirmann, "A comparison of the two one-sided tests procedure and the power approach",
+    1987.
+
     Parameters
     ----------
     values
@@ -102,10 +103,6 @@ def tost(values: npt.ArrayLike, low: float, high: float, significance: float = 0
         What counts as the same, in the unit of the values.
     significance
         Probability of calling equivalent what is not.
-
-    References
-    ----------
-    .. [1] D. J. Schuirmann, "A comparison of the two one-sided tests procedure and the power approach", 1987.
     """
     if not low < high:
         raise ValueError(f"bounds {low}, {high}: the lower must lie below the upper")
@@ -113,11 +110,10 @@ def tost(values: npt.ArrayLike, low: float, high: float, significance: float = 0
     if found.n < 2:
         raise ValueError("equivalence needs at least two values")
     spread = float(np.std(np.asarray(values, dtype=np.float64), ddof=1)) / math.sqrt(found.n)
-    if spread == 0.0:
-        p_low, p_high = float(found.mean <= low), float(found.mean >= high)
-    else:
-        p_low = float(scipy.special.stdtr(found.n - 1, (low - found.mean) / spread))
-        p_high = float(scipy.special.stdtr(found.n - 1, (found.mean - high) / spread))
+    p_low, p_high = (
+        float(scipy.special.stdtr(found.n - 1, beyond / spread) if spread else beyond >= 0.0)
+        for beyond in (low - found.mean, found.mean - high)
+    )
     return Equivalence(found, p_low, p_high, max(p_low, p_high) < significance)
 
 
@@ -131,25 +127,23 @@ def tost_share(
     by is in the test. A share of 0 says nothing: of a first arm that is 0 throughout, nothing is called
     equivalent, another such arm neither; `tost` with a margin in the response's unit can.
 
+    Sources: S. Sasabuchi, "A test of a multivariate normal mean with composite hypotheses determined by
+    linear inequalities", Biometrika 67, 1980; D. Hauschke et al., "Sample size determination for proving
+    equivalence based on the ratio of two means", 1999.
+
     Parameters
     ----------
     first, second
-        One value per replication, replication i of both under the same seed; at least two.
+        As of `paired_difference`; at least two values each.
     share
         What counts as the same, as a part of the mean of the first arm, above zero.
     significance
-        Probability of calling equivalent what is not.
+        As of `tost`.
 
     Returns
     -------
     Equivalence
         `mean` is that of second less first.
-
-    References
-    ----------
-    .. [1] S. Sasabuchi, "A test of a multivariate normal mean with composite hypotheses determined by linear
-       inequalities", Biometrika 67, 1980; D. Hauschke et al., "Sample size determination for proving
-       equivalence based on the ratio of two means", 1999.
     """
     if not share > 0.0:
         raise ValueError(f"share {share}: must lie above zero")

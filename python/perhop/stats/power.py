@@ -1,4 +1,8 @@
-"""The power of a design, and the replications that a question needs."""
+"""The power of a design, and the replications that a question needs.
+
+Differences, half-widths and deviations are in the unit of the response, variances in its square. `level`, a
+confidence, and `wanted`, a power, lie inside (0, 1). Replications are None beyond `most`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import scipy
 
+from perhop.stats.intervals import student_quantile
 from perhop.stats.sequential import half_width_over_s
 
 _SPREADS = 1000
@@ -24,22 +29,21 @@ def power(
 ) -> float:
     """Compute the probability that the F test of a main effect finds a difference.
 
+    F has the noncentrality ``each difference^2 / (2 error_variance)``: the least there is for that
+    difference.
+
+    Source: D. C. Montgomery, "Design and Analysis of Experiments", section 3.7.
+
     Parameters
     ----------
     difference
-        Between the two levels that differ most, in the unit of the response; the others lie half way.
+        Between the two levels that differ most; the others lie half way.
     error_variance
-        Mean square of the error, in the square of that unit; positive.
+        Mean square of the error; positive.
+    each
+        Observations of a level.
     significance
         Probability of finding a difference that is none.
-
-    Notes
-    -----
-    F with noncentrality ``each difference^2 / (2 error_variance)``: the least there is for that difference.
-
-    References
-    ----------
-    .. [1] D. C. Montgomery, "Design and Analysis of Experiments", section 3.7.
     """
     if error_df < 1 or levels < 2:
         return math.nan
@@ -60,10 +64,7 @@ def detectable(
 ) -> float:
     """Compute the least difference that the F test of a main effect finds so often; see `power`.
 
-    Returns
-    -------
-    float
-        In the unit of the response; NaN without degrees of freedom.
+    NaN without degrees of freedom.
     """
     if error_df < 1 or levels < 2:
         return math.nan
@@ -92,19 +93,10 @@ def replications_needed(
 
     Parameters
     ----------
-    difference, error_variance, levels, significance
-        As of `power`.
     treatments
         Of the whole design.
-    wanted
-        Power, inside (0, 1).
-    most
-        Where to give up.
-
-    Returns
-    -------
-    int or None
-        ``None`` beyond `most`.
+    blocked
+        Whether a replication is a block.
     """
 
     def enough(replications: int) -> bool:
@@ -127,26 +119,14 @@ def replications_for_half_width(
 ) -> int | None:
     """Compute the replications at which the interval of a main effect has a half-width.
 
-    Parameters
-    ----------
-    half_width
-        In the unit of the response.
-    error_variance, levels, treatments, blocked, most
-        As of `replications_needed`.
-    level
-        Confidence, inside (0, 1).
-
-    Returns
-    -------
-    int or None
-        Least r with ``t sqrt(error_variance (levels - 1) / (treatments r)) <= half_width``; ``None`` beyond
-        `most`.
+    This is the least r with ``t sqrt(error_variance (levels - 1) / (treatments r)) <= half_width``, of a
+    design as for `replications_needed`.
     """
 
     def enough(replications: int) -> bool:
         df = (treatments - blocked) * (replications - 1)
         spread = math.sqrt(error_variance * (levels - 1) / (treatments * replications))
-        return df > 0 and float(scipy.special.stdtrit(df, 1.0 - (1.0 - level) / 2.0)) * spread <= half_width
+        return df > 0 and student_quantile(level, df) * spread <= half_width
 
     return _least(enough, most)
 
@@ -156,17 +136,8 @@ def replications_for_mean(
 ) -> int | None:
     """Compute the replications at which the interval of a mean has a half-width.
 
-    Parameters
-    ----------
-    half_width, deviation
-        In the unit of the response; the standard deviation between runs.
-    level
-        Confidence, inside (0, 1).
-
-    Returns
-    -------
-    int or None
-        Least n with ``t(n - 1) deviation / sqrt(n) <= half_width``; ``None`` beyond `most`.
+    This is the least n with ``t(n - 1) deviation / sqrt(n) <= half_width``; the standard deviation is that
+    between runs.
     """
     # a design of two levels whose half-width is that of a single mean
     return replications_for_half_width(half_width, deviation**2, 2, 1, level=level, most=most)
@@ -177,7 +148,7 @@ def replications_until(
 ) -> int | None:
     """Compute the replications at which an interval that holds at every look has a half-width.
 
-    Parameters as of `replications_for_mean`, the interval is `perhop.stats.sequential.sequential_interval`.
+    As `replications_for_mean`, of `perhop.stats.sequential.sequential_interval`.
     """
     return _least(lambda n: half_width_over_s(n, level) * deviation <= half_width, most)
 
@@ -190,19 +161,12 @@ def replications_for_difference(
     Parameters
     ----------
     difference
-        Of the means, in the unit of the response.
+        Of the means.
     variance
         Of the differences between the arms, replication by replication; of arms with seeds of their own the
         sum of both variances.
     paired
         Whether replication i of both has the same seed.
-    wanted
-        Power, inside (0, 1).
-
-    Returns
-    -------
-    int or None
-        ``None`` beyond `most`.
     """
     return replications_needed(difference, variance / 2.0, 2, 2, blocked=paired, wanted=wanted, most=most)
 
@@ -212,6 +176,10 @@ def interval_inside(
 ) -> float:
     """Compute the probability that Student's interval of a mean lies wholly inside a range.
 
+    With one end it is one minus the noncentral t distribution with ``(mean - low) sqrt(n) / deviation``. Here
+    the normal mean is integrated exactly, and the sample deviation over equally likely values of its chi
+    distribution.
+
     Parameters
     ----------
     mean, deviation
@@ -220,25 +188,14 @@ def interval_inside(
         How many there are; at least two.
     low, high
         Ends of the range; infinite where there is none.
-    level
-        Confidence of the interval, inside (0, 1).
-
-    Notes
-    -----
-    With one end it is one minus the noncentral t distribution with ``(mean - low) sqrt(n) / deviation``. Here
-    the normal mean is integrated exactly, and the sample deviation over equally likely values of its chi
-    distribution.
     """
     if deviation == 0.0:
         return float(low <= mean <= high)
     tail = (np.arange(_SPREADS) + 0.5) / _SPREADS
-    half = float(scipy.special.stdtrit(n - 1, 1.0 - (1.0 - level) / 2.0)) * np.sqrt(
-        scipy.special.chdtri(n - 1, tail) / (n - 1)
-    )
+    half = student_quantile(level, n - 1) * np.sqrt(scipy.special.chdtri(n - 1, tail) / (n - 1))
     scale = deviation / math.sqrt(n)
-    inside = scipy.special.ndtr((high - mean) / scale - half) - scipy.special.ndtr(
-        (low - mean) / scale + half
-    )
+    least, most = (low - mean) / scale + half, (high - mean) / scale - half
+    inside = scipy.special.ndtr(most) - scipy.special.ndtr(least)
     return float(np.mean(np.maximum(inside, 0.0)))
 
 

@@ -21,6 +21,8 @@ class RankCorrelation(NamedTuple):
 def rank_correlation(x: npt.ArrayLike, y: npt.ArrayLike) -> RankCorrelation:
     """Correlate the ranks of paired values; equal values share their mean rank.
 
+    Source: C. Spearman, "The proof and measurement of association between two things", 1904.
+
     Parameters
     ----------
     x, y
@@ -30,10 +32,6 @@ def rank_correlation(x: npt.ArrayLike, y: npt.ArrayLike) -> RankCorrelation:
     -------
     RankCorrelation
         p by Student's t, ``r sqrt((n - 2) / (1 - r^2))``; both NaN where one does not vary.
-
-    References
-    ----------
-    .. [1] C. Spearman, "The proof and measurement of association between two things", 1904.
     """
     ranks = [pl.Series(np.asarray(one, dtype=np.float64)).rank("average").to_numpy() for one in (x, y)]
     n = ranks[0].size

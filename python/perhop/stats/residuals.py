@@ -28,17 +28,15 @@ _MOST_SAID = 100.0
 def residuals(frame: pl.DataFrame, parts: Strata) -> pl.DataFrame:
     """Add prediction and residual to each observation.
 
+    Sources: R. Jain, "The Art of Computer Systems Performance Analysis", 1991, sections 21.4, 22.6;
+    R. D. Cook and S. Weisberg, "Residuals and Influence in Regression", 1982, section 2.2.
+
     Returns
     -------
     DataFrame
         The frame with `predicted` (grand mean, effects of the model, and the block's mean), `residual` (both
         in the unit of the response) and `studentized` (the residual over its standard deviation, estimated
         without it; NaN where there is no error).
-
-    References
-    ----------
-    .. [1] R. Jain, "The Art of Computer Systems Performance Analysis", 1991, sections 21.4, 22.6.
-    .. [2] R. D. Cook and S. Weisberg, "Residuals and Influence in Regression", 1982, section 2.2.
     """
     cube = parts.cube
     fitted = cube.values.mean() + sum(cube.effect(term) for term in parts.terms)
@@ -89,6 +87,10 @@ class NormalQQ:
 def normal_qq(values: npt.ArrayLike, leave_out: Sequence[int] = ()) -> NormalQQ:
     """Compare residuals with a normal distribution, without those that are named.
 
+    Sources: P. Royston, "A toolkit for testing for non-normality", The Statistician 42, 1993: Shapiro and
+    Francia's W', the squared correlation; G. Blom, "Statistical Estimates and Transformed Beta Variables",
+    1958: the positions.
+
     Parameters
     ----------
     values
@@ -100,12 +102,6 @@ def normal_qq(values: npt.ArrayLike, leave_out: Sequence[int] = ()) -> NormalQQ:
     ------
     ValueError
         Fewer than four values are left, or all of them are equal.
-
-    References
-    ----------
-    .. [1] P. Royston, "A toolkit for testing for non-normality", The Statistician 42, 1993: Shapiro and
-       Francia's W', the squared correlation.
-    .. [2] G. Blom, "Statistical Estimates and Transformed Beta Variables", 1958: the positions.
     """
     x = np.asarray(values, dtype=np.float64).ravel()
     aside = np.zeros(x.size, dtype=bool)
@@ -152,15 +148,8 @@ class Check:
 
 
 def assumptions(left: pl.DataFrame, df: int, names: Sequence[str] = ()) -> list[Check]:
-    """Judge whether residuals are normal, equally spread and without outliers.
+    """Judge whether residuals are normal, equally spread and without outliers, which columns `names` name.
 
-    Parameters
-    ----------
-    names
-        Columns that name an observation, for outliers.
-
-    Notes
-    -----
     Each check errs in one of a hundred cases where the assumption holds. Spread: rank correlation of the
     residuals' size with the prediction. Outliers: Student's t of the studentized residuals, with
     Bonferroni's correction.
@@ -191,8 +180,7 @@ def _spread(left: pl.DataFrame) -> Check:
         return Check("spread", None, "There is one prediction only, so that spread cannot be compared.")
     found = rank_correlation(size, predicted)
     holds = found.p >= 0.01
-    how = "grows" if found.r > 0 else "shrinks"
-    verb = "does not change" if holds else how
+    verb = "does not change" if holds else "grows" if found.r > 0 else "shrinks"
     return Check(
         "spread",
         holds,

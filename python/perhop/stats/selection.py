@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from perhop.stats.layout import Floats
 from perhop.stats.sequential import half_width_over_s
 
-Floats = npt.NDArray[np.float64]
 Truths = npt.NDArray[np.bool_]
 
 
@@ -36,22 +36,6 @@ class Choice:
 class Race:
     """Finds the best system, or one less than `delta` below it, and drops the others.
 
-    Parameters
-    ----------
-    delta
-        A difference worth having, in the unit of the values.
-    relative
-        It is a part of the mean of the system that is taken, sign left aside.
-    level
-        Confidence, inside (0, 1), that the system taken is not worse than the best by more than `delta`.
-    baseline
-        Place of the system in use: it is taken as soon as it is known to be good enough, and as long as it
-        may be, nothing is decided for another.
-    shape
-        Of an array of races with these settings, each with its own values.
-
-    Notes
-    -----
     With m the mean and s the standard deviation of the n differences x_i - x_j, h(n) the half-width over s of
     `perhop.stats.sequential` at level ``1 - (1 - level) / (systems - 1)``, and U_ij = m + h(n) s, after each
     replication
@@ -67,12 +51,24 @@ class Race:
     to the next. Since the intervals hold at all times, delta may depend on the values, and the race may be
     stopped at any time; `Choice.behind` then is what takes the place of delta.
 
-    References
+    Sources: O. Maron, A. Moore, "Hoeffding races", Advances in Neural Information Processing Systems 6, 1994:
+    races; A. Moore, M. Lee, 1994: with pairs; S.-H. Kim, B. Nelson, "A fully sequential procedure for
+    indifference-zone selection in simulation", ACM Transactions on Modeling and Computer Simulation 11, 2001:
+    elimination, and the indifference zone.
+
+    Parameters
     ----------
-    .. [1] O. Maron, A. Moore, "Hoeffding races", Advances in Neural Information Processing Systems 6, 1994:
-       races; A. Moore, M. Lee, 1994: with pairs.
-    .. [2] S.-H. Kim, B. Nelson, "A fully sequential procedure for indifference-zone selection in simulation",
-       ACM Transactions on Modeling and Computer Simulation 11, 2001: elimination, and the indifference zone.
+    delta
+        A difference worth having, in the unit of the values.
+    relative
+        It is a part of the mean of the system that is taken, sign left aside.
+    level
+        Confidence, inside (0, 1), that the system taken is not worse than the best by more than `delta`.
+    baseline
+        Place of the system in use: it is taken as soon as it is known to be good enough, and as long as it
+        may be, nothing is decided for another.
+    shape
+        Of an array of races with these settings, each with its own values.
     """
 
     def __init__(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -53,7 +54,7 @@ class Strata:
     inside: frozenset[str]
     left_out: tuple[Term, ...]
 
-    @property
+    @cached_property
     def total(self) -> Stratum:
         """All of the variation about the grand mean."""
         values = self.cube.values
@@ -102,6 +103,12 @@ def strata(
 ) -> Strata:
     """Share out the variation of a balanced design.
 
+    Each term S of N observations has ``SS = N / (product of the levels of S) * (sum of squared effects of
+    S)`` with ``product of (levels - 1)`` degrees of freedom.
+
+    Sources: R. Jain, "The Art of Computer Systems Performance Analysis", 1991, chapters 17, 21 and 22;
+    D. C. Montgomery, "Design and Analysis of Experiments", sections 4.1 (blocks), 14.4 (split plots).
+
     Parameters
     ----------
     within
@@ -113,17 +120,6 @@ def strata(
     keep
         Effects of the model, such as ``["C", "P", "C:P"]``; what is left out is counted as error of
         its own stratum. Without it, every effect.
-
-    Returns
-    -------
-    Strata
-        ``SS = N / (product of the levels of S) * (sum of squared effects of S)`` with ``product of (levels -
-        1)`` degrees of freedom for each term S of N observations.
-
-    References
-    ----------
-    .. [1] R. Jain, "The Art of Computer Systems Performance Analysis", 1991, chapters 17, 21 and 22.
-    .. [2] D. C. Montgomery, "Design and Analysis of Experiments", sections 4.1 (blocks), 14.4 (split plots).
     """
     inside = frozenset(data.term(within)) if within else frozenset()
     if inside == frozenset(data.factors):
@@ -156,13 +152,11 @@ def _errors(
     runs = math.prod(len(data.levels[axis]) for axis in treated)
     parts = data.values.size // (runs * data.replications)
     run = residual.mean(axis=split, keepdims=True) if split else residual
-    blocks, df = None, runs * more
-    between = run
+    blocks, df, between = None, runs * more, run
     if block:
         common = run.mean(axis=treated, keepdims=True)
         blocks = Stratum(more, runs * parts * float(np.sum(common**2)))
         between, df = run - common, (runs - 1) * more
     first = Stratum(df, parts * float(np.sum(between**2)))
-    if not split:
-        return blocks, first, None
-    return blocks, first, Stratum(runs * (parts - 1) * more, float(np.sum((residual - run) ** 2)))
+    inner = Stratum(runs * (parts - 1) * more, float(np.sum((residual - run) ** 2))) if split else None
+    return blocks, first, inner

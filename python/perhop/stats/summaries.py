@@ -10,15 +10,13 @@ import scipy
 def welch(means: tuple[float, float], sdevs: tuple[float, float], n: int) -> tuple[float, float]:
     """Compare two means of n values each by their standard deviations.
 
+    Source: B. L. Welch, "The generalization of Student's problem when several different population variances
+    are involved", Biometrika 34, 1947.
+
     Returns
     -------
     tuple of float
         Student's t, and the probability of one as far from zero if there is no difference.
-
-    References
-    ----------
-    .. [1] B. L. Welch, "The generalization of Student's problem when several different population variances
-       are involved", Biometrika 34, 1947.
     """
     a, b = (sdev**2 / n for sdev in sdevs)
     t = (means[0] - means[1]) / math.sqrt(a + b)

@@ -43,6 +43,8 @@ def unbalanced(
 ) -> pl.DataFrame:
     """Analyse a factorial design with unequal numbers of observations.
 
+    Source: O. Langsrud, "ANOVA for unbalanced data: use Type II instead of Type III sums of squares", 2003.
+
     Parameters
     ----------
     frame
@@ -67,28 +69,23 @@ def unbalanced(
         Treatments are missing that the model needs, or no error is left.
     ValueError
         An interaction without one of the effects that it contains, or with `block` a factor called `blocks`.
-
-    References
-    ----------
-    .. [1] O. Langsrud, "ANOVA for unbalanced data: use Type II instead of Type III sums of squares", 2003.
     """
     known = frame.filter(pl.col(response).is_not_null() & pl.col(response).is_finite())
     wanted = up_to(factors, 2) if terms is None else list(terms)
     if block is not None and _BLOCKS in wanted:
         raise ValueError("a factor called blocks: the table calls the replications so; rename it")
+    model: dict[Term, Floats] = {}
     for term in wanted:
         for part in up_to(term, len(term)):
             if part not in wanted:
                 raise ValueError(f"{':'.join(term)} can only be looked at beside {':'.join(part)}")
-    model: dict[Term, Floats] = {}
-    for term in wanted:
-        coded = [_coded(known[name].cast(pl.String).to_list()) for name in term]
+        coded = [_coded(known[name]) for name in term]
         own = coded[0]  # of an interaction every product of a column each
         for other in coded[1:]:
             own = (own[:, :, None] * other[:, None, :]).reshape(len(known), -1)
         model[term] = own
     if block is not None:
-        model[_BLOCKS] = _coded(known[block].cast(pl.String).to_list())
+        model[_BLOCKS] = _coded(known[block])
     return _fitted(known[response].to_numpy(), model)
 
 
@@ -107,15 +104,8 @@ def _fitted(y: Floats, model: Mapping[Term, Floats]) -> pl.DataFrame:
         beside = _columns(y.size, (each for name, each in model.items() if not set(term) <= set(name)))
         explained = _left(y, beside) - _left(y, np.hstack([beside, own]))
         f = explained / own.shape[1] / (squares / df) if squares > 0.0 else math.inf
-        rows.append(
-            (
-                ":".join(term),
-                own.shape[1],
-                explained,
-                f,
-                float(scipy.special.fdtrc(own.shape[1], df, max(f, 0.0))),
-            )
-        )
+        p = float(scipy.special.fdtrc(own.shape[1], df, max(f, 0.0)))
+        rows.append((":".join(term), own.shape[1], explained, f, p))
     rows.append(("error", df, squares, None, None))
     return pl.DataFrame(rows, schema=_TABLE, orient="row")
 
@@ -132,10 +122,8 @@ def _left(y: Floats, columns: Floats) -> float:
     return float(left @ left)
 
 
-def _coded(levels: Sequence[str]) -> Floats:
+def _coded(column: pl.Series) -> Floats:
     """Code levels so that effects add up to zero: a column for each but the last."""
-    names = sorted(set(levels))
-    places = np.array([names.index(name) for name in levels])
-    code = np.vstack([np.eye(len(names) - 1), -np.ones(len(names) - 1)])
-    coded: Floats = code[places]
+    names, places = np.unique(column.cast(pl.String).to_list(), return_inverse=True)
+    coded: Floats = np.vstack([np.eye(len(names) - 1), -np.ones(len(names) - 1)])[places]
     return coded

@@ -40,6 +40,11 @@ def mser(series: npt.ArrayLike, batch: int = BATCH) -> Truncation | None:
     their mean, divided by (n - d) squared, is least; of several such d the smallest. Looked at are the d up
     to n/2: beyond, a few last values that are alike by chance would make anything look settled.
 
+    Sources: K. P. White, "An effective truncation heuristic for bias reduction in simulation output",
+    Simulation 69, 1997; K. P. White, M. J. Cobb and S. C. Spratt, "A comparison of five steady-state
+    truncation heuristics for simulation", Winter Simulation Conference, 2000: batches of five; no cut in the
+    second half.
+
     Parameters
     ----------
     series
@@ -54,13 +59,6 @@ def mser(series: npt.ArrayLike, batch: int = BATCH) -> Truncation | None:
     ------
     ValueError
         If a value is not finite or a batch has no values.
-
-    References
-    ----------
-    .. [1] K. P. White, "An effective truncation heuristic for bias reduction in simulation output",
-       Simulation 69, 1997.
-    .. [2] K. P. White, M. J. Cobb and S. C. Spratt, "A comparison of five steady-state truncation heuristics
-       for simulation", Winter Simulation Conference, 2000: batches of five; no cut in the second half.
     """
     if batch < 1:
         raise ValueError(f"mser: a batch has at least one value, not {batch}")
