@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -19,7 +19,8 @@ import msgspec
 # loaded here, by the main thread: its allocator does not outlive a thread that loads it and ends
 from perhop import _core as _core
 from perhop.run.folder import always, write_file
-from perhop.run.run import run
+from perhop.run.run import Result, run
+from perhop.run.seal import indented
 from perhop.scenario.scenario import Scenario
 
 TOLERANCE = 0.02
@@ -94,13 +95,7 @@ _COST = msgspec.json.Decoder(CostOfRuns)
 
 
 def measure(report: Callable[[Step, bool], None]) -> CostOfRuns:
-    """Run the short scenario side by side until it is distorted; calls `report` after each step.
-
-    Raises
-    ------
-    LackingError
-        This machine lacks something.
-    """
+    """Run the short scenario side by side until it is distorted; calls `report` after each step."""
     steps: list[Step] = []
     most = 0
     for step in _steps():
@@ -114,38 +109,28 @@ def measure(report: Callable[[Step, bool], None]) -> CostOfRuns:
 
 
 def _steps() -> Iterator[Step]:
-    alone = [_at_once(1, seed) for seed in range(1, ALONE + 1)]
-    yield _together(1, alone)
+    yield _together(1, [run(_scenario(seed)) for seed in range(1, ALONE + 1)])
     for runs in STEPS:
-        yield _at_once(runs, 1)
+        with ThreadPoolExecutor(runs) as pool:
+            yield _together(runs, list(pool.map(run, map(_scenario, range(1, runs + 1)))))
 
 
-def _at_once(runs: int, seed: int) -> Step:
-    scenario = Scenario.from_text(_SCENARIO, "beside")
-    with ThreadPoolExecutor(runs) as pool:
-        seeds = range(seed, seed + runs)
-        return _together(runs, list(pool.map(lambda one: _one(scenario.override(f"run.seed={one}")), seeds)))
+def _scenario(seed: int) -> Scenario:
+    return Scenario.from_text(_SCENARIO, "beside").override(f"run.seed={seed}")
 
 
-def _one(scenario: Scenario) -> Step:
-    result = run(scenario)
-    how = result.live
-    assert how is not None
-    goodput = float(result.flows["goodput_bit_s"].sum())
-    late = (how.lateness_s.p99, how.applications_late_s.p99)
-    return Step(1, (goodput,), *late, tuple(how.over_budget))
+def _together(runs: int, results: list[Result]) -> Step:
+    lives = [result.live for result in results if result.live is not None]
 
-
-def _together(runs: int, parts: list[Step]) -> Step:
-    def worst(values: list[float | None]) -> float | None:
+    def worst(values: Iterable[float | None]) -> float | None:
         return max((value for value in values if value is not None), default=None)
 
     return Step(
         runs,
-        tuple(value for part in parts for value in part.goodput_bit_s),
-        worst([part.late_p99_s for part in parts]),
-        worst([part.applications_late_p99_s for part in parts]),
-        tuple(dict.fromkeys(why for part in parts for why in part.over_budget)),
+        tuple(float(result.flows["goodput_bit_s"].sum()) for result in results),
+        worst(how.lateness_s.p99 for how in lives),
+        worst(how.applications_late_s.p99 for how in lives),
+        tuple(dict.fromkeys(why for how in lives for why in how.over_budget)),
     )
 
 
@@ -159,8 +144,7 @@ def keep(measured: CostOfRuns) -> Path:
     """Write a measure to its place, and return that."""
     file = place()
     file.parent.mkdir(parents=True, exist_ok=True)
-    content = msgspec.json.format(msgspec.json.encode(measured), indent=2) + b"\n"
-    write_file(file, content, always)
+    write_file(file, indented(measured), always)
     return file
 
 
@@ -187,10 +171,8 @@ def allowed(asked: int | None) -> tuple[int, str]:
         )
     most = max(1, found.most)
     if asked is not None and asked > most:
-        return (
-            most,
-            f"{most} live runs side by side instead of {asked}: `perhop doctor --parallel` found no more",
-        )
+        why = f"{most} live runs side by side instead of {asked}: `perhop doctor --parallel` found no more"
+        return most, why
     return asked or most, "" if found.most else "even one live run is over its budget here (perhop doctor)"
 
 

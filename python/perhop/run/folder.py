@@ -41,10 +41,7 @@ def real_name(path: Path) -> Path:
 def is_there(path: Path) -> bool:
     """Return whether something has this name, be it a link that leads nowhere.
 
-    Raises
-    ------
-    OSError
-        Nothing can have it: it is too long, or a part of it is a file.
+    An OSError says that nothing can have it: it is too long, or a part of it is a file.
     """
     try:
         path.lstat()
@@ -59,11 +56,7 @@ def new_folder(place: str | Path, may_replace: Callable[[Path], bool] = never) -
 
     When the context ends with an exception, Ctrl-C included, nothing of it is left and what was at `place` is
     still there. What a process left that was killed is cleared by the next that writes to the same place.
-
-    Parameters
-    ----------
-    may_replace
-        Tells of what is at `place` whether it may go; asked now and once more at the end.
+    `may_replace` tells of what is at `place` whether it may go; it is asked now and once more at the end.
 
     Raises
     ------
@@ -104,10 +97,7 @@ def new_folder(place: str | Path, may_replace: Callable[[Path], bool] = never) -
 def reach_disk(path: Path) -> None:
     """Flush a file, or a folder and everything in it, before it gets its final name.
 
-    Raises
-    ------
-    OSError
-        The disk is full, or broken; the error names the file.
+    An OSError of a disk that is full or broken names the file.
     """
     folders = [path] if path.is_dir() else []
     files = [] if folders else [path]
@@ -115,36 +105,31 @@ def reach_disk(path: Path) -> None:
         folders += [Path(folder, name) for name in within]
         files += [Path(folder, name) for name in names]
     for each in (*files, *reversed(folders)):
-        opened = os.open(each, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
-        try:
-            os.fsync(opened)
-        except OSError as error:
-            # a file system that knows no such thing, as some of networks for folders
-            if error.errno not in (errno.EINVAL, errno.ENOTSUP):
-                raise OSError(error.errno, error.strerror, str(each)) from error
-        finally:
-            os.close(opened)
+        _flush(each, os.O_NOFOLLOW)
+
+
+def _flush(path: Path, flag: int = 0) -> None:
+    opened = os.open(path, os.O_RDONLY | os.O_CLOEXEC | flag)
+    try:
+        os.fsync(opened)
+    except OSError as error:
+        # a file system that knows no such thing, as some of networks for folders
+        if error.errno not in (errno.EINVAL, errno.ENOTSUP):
+            raise OSError(error.errno, error.strerror, str(path)) from error
+    finally:
+        os.close(opened)
 
 
 def _name_reaches_disk(path: Path) -> None:
     """Flush the name too. The move is done: an error of the disk now is no reason to undo it."""
     with suppress(OSError):
-        opened = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(opened)
-        finally:
-            os.close(opened)
+        _flush(path.parent)
 
 
 def settle(place: Path) -> None:
     """Remove what a killed process left for `place`; a folder that it was replacing goes back.
 
-    Raises
-    ------
-    PlaceTakenError
-        The process lives.
-    OSError
-        What was there cannot go back; the error names where it is.
+    A PlaceTakenError says that the process lives, an OSError where a folder is that cannot go back.
     """
     folder = place.resolve()
     if place.is_symlink() or not os.path.lexists(_beside(folder, ".partial")):
@@ -159,17 +144,8 @@ def settle(place: Path) -> None:
 def write_file(file: str | Path, content: str | bytes, may_replace: Callable[[Path], bool] = never) -> None:
     """Write a file beside its place and move it there, so that no half of it is ever seen or left.
 
-    A link is not followed: it is replaced, if it may be.
-
-    Parameters
-    ----------
-    may_replace
-        Tells of what is there already whether it may go.
-
-    Raises
-    ------
-    OSError
-        It cannot be written, or what is there must stay; the error names `file`.
+    A link is not followed: it is replaced, if it may be. `may_replace` tells of what is there already whether
+    it may go. An OSError, where it must stay or the file cannot be written, names `file`.
     """
     file = Path(file)
     partial = file.with_name(f".partial-{secrets.token_hex(8)}")
@@ -274,9 +250,8 @@ def _clear(claim: Path, folder: Path) -> None:
         try:
             _settle_at(old, folder)
         except OSError as error:
-            raise OSError(
-                error.errno, f"{error.strerror}; what was at {folder} is kept here", str(old)
-            ) from error
+            said = f"{error.strerror}; what was at {folder} is kept here"
+            raise OSError(error.errno, said, str(old)) from error
     for each in (new, old):
         shutil.rmtree(each, ignore_errors=True)
 
@@ -316,15 +291,9 @@ def _moved(folder: Path, goal: Path) -> bool:
 
 
 def _beside(folder: Path, suffix: str) -> Path:
-    """Give a name for a neighbour; that of a folder with a very long name is a hash.
-
-    Raises
-    ------
-    OSError
-        It is the root of all folders, which has no neighbours.
-    """
+    """Give a name for a neighbour; that of a folder with a very long name is a hash."""
     name = folder.name
-    if not name:
+    if not name:  # the root of all folders
         raise FileExistsError(errno.EEXIST, "exists and is left alone", str(folder))
     if len(os.fsencode(name + suffix)) > _LONGEST_NAME:
         name = hashlib.sha256(os.fsencode(name)).hexdigest()

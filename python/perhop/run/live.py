@@ -88,15 +88,11 @@ class Iperf3(msgspec.Struct, frozen=True):
     version: str
     flows: list[Iperf3Flow]
 
-    def summary(self) -> dict[str, Any]:
-        """Return all its output, by flow."""
-        return {one.flow: {"client": one.client, "server": one.server} for one in self.flows}
-
-    def measured(self) -> Iperf3:
-        """Return its measurements alone."""
-        return Iperf3(
-            self.version, [msgspec.structs.replace(one, client=None, server=None) for one in self.flows]
-        )
+    def parted(self) -> tuple[Iperf3, dict[str, Any]]:
+        """Return its measurements alone, and all its output by flow."""
+        flows = [msgspec.structs.replace(one, client=None, server=None) for one in self.flows]
+        said = {one.flow: {"client": one.client, "server": one.server} for one in self.flows}
+        return Iperf3(self.version, flows), said
 
 
 class Live(msgspec.Struct, frozen=True):
@@ -177,25 +173,18 @@ class LackingError(Exception):
 def program() -> Path:
     """Return the privileged program: this perhop's own, or a copy of it that root has installed.
 
-    Raises
-    ------
-    LackingError
-        This perhop came without it.
+    A LackingError says that this perhop came without it.
     """
     beside = Path(__file__).parents[1] / "bin" / _PROGRAM
     if beside.is_file():
-        return _INSTALLED if _same(_INSTALLED, beside) else beside
+        with suppress(OSError):
+            if filecmp.cmp(_INSTALLED, beside, shallow=False):
+                return _INSTALLED
+        return beside
     found = shutil.which(_PROGRAM)
     if found is None:
         raise LackingError(f"{_PROGRAM} is not there: `make build` in a checkout makes it")
     return Path(found)
-
-
-def _same(one: Path, other: Path) -> bool:
-    try:
-        return filecmp.cmp(one, other, shallow=False)
-    except OSError:
-        return False
 
 
 class Probe(msgspec.Struct, frozen=True):
@@ -224,12 +213,7 @@ def probe(words: Sequence[str]) -> Probe | None:
 def privileged() -> list[str]:
     """Return the words before the program: ``sudo -n`` where needed and allowed.
 
-    Those make a user namespace of their own.
-
-    Raises
-    ------
-    LackingError
-        This perhop came without the program.
+    Without any it makes a user namespace of its own.
     """
     if os.geteuid() == 0:
         return []
@@ -239,15 +223,7 @@ def privileged() -> list[str]:
 
 
 def differences(scenario: Scenario) -> list[str]:
-    """Return the differences between a kernel and a scenario.
-
-    Raises
-    ------
-    LiveError
-        It cannot be run on a kernel; the message says why.
-    LackingError
-        This machine lacks something.
-    """
+    """Return the differences between a kernel and a scenario; raises as `run` does."""
     done = subprocess.run(
         [program(), "differences"], input=_text(scenario), capture_output=True, text=True, check=False
     )
@@ -281,10 +257,8 @@ def run(
         This machine lacks something.
     """
     words = ["--tied"]
-    for kind in trace:
-        words += ["--trace", kind]
-    for link in pcap:
-        words += ["--pcap", link]
+    words += [word for kind in trace for word in ("--trace", kind)]
+    words += [word for link in pcap for word in ("--pcap", link)]
     with ExitStack() as opened:
         out = opened.enter_context(tempfile.TemporaryFile())
         captures = [opened.enter_context(path.open("wb")) for path in pcap.values()]
@@ -348,8 +322,7 @@ def _check(status: int, errors: str) -> None:
     # sudo tells a signal as a shell does
     number = -status if status < 0 else status - 128
     if number in {one.value for one in signal.Signals}:
-        name = signal.Signals(number).name
-        ended = f"{_PROGRAM} was ended by {name}"
+        ended = f"{_PROGRAM} was ended by {signal.Signals(number).name}"
         raise LackingError(f"{ended}: something ended it, or memory ran out; the run can be made again")
     if status == 3:
         raise LiveError(why)

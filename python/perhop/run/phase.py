@@ -35,11 +35,6 @@ def effect(tables: Mapping[str, pl.DataFrame], meaning: Description) -> str | No
     Equal are the endless flows of one ``[[flow]]``, and the flows of one ``[[udp]]``, between the same
     routers by first and last links of the same rate and delay and through the same conditioners. Nothing is
     said where hosts take a random time, or links or queues dropped by chance.
-
-    Parameters
-    ----------
-    tables
-        ``flows``, ``udp``, ``links`` and ``queues`` of a run.
     """
     chance = (("links", "lost_packets"), ("queues", "dropped_early"))
     if meaning.run.processing_jitter_s or any(tables[name][column].sum() for name, column in chance):
@@ -65,16 +60,12 @@ def _losses(tables: Mapping[str, pl.DataFrame]) -> dict[str, tuple[int, int]]:
     """Return the packets that each flow lost and sent; retransmissions of TCP stand for losses."""
 
     def of(table: str, *names: str) -> Iterator[tuple[Any, ...]]:
-        return zip(*(tables[table][name] for name in ("name", *names)), strict=True)
+        return tables[table].select("name", *names).iter_rows()
 
-    return {
-        **{name: (own, sent) for name, own, sent in of("flows", "retransmissions", "segments_sent")},
-        # what was under way at the end of the warm-up arrives too
-        **{
-            name: (max(0, sent - came), sent)
-            for name, sent, came in of("udp", "sent_packets", "arrived_packets")
-        },
-    }
+    tcp = {name: (own, sent) for name, own, sent in of("flows", "retransmissions", "segments_sent")}
+    # what was under way at the end of the warm-up arrives too
+    udp = of("udp", "sent_packets", "arrived_packets")
+    return tcp | {name: (max(0, sent - came), sent) for name, sent, came in udp}
 
 
 def _equals(meaning: Description, losers: Set[str]) -> Iterator[list[str]]:

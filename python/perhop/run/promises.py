@@ -35,17 +35,7 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Promise:
-    """A quantity of a class of flows and its bound, as a scenario has it.
-
-    Attributes
-    ----------
-    of
-        The class.
-    quantity
-        As in the scenario, ``delay_p99``.
-    bound
-        In the words of the scenario, ``150ms``.
-    """
+    """A class of flows, a quantity of it such as ``delay_p99``, and its bound in the scenario's words."""
 
     of: str
     quantity: str

@@ -21,7 +21,7 @@ from perhop import _core
 from perhop.run.folder import always, write_file
 from perhop.run.live import Live
 from perhop.run.run import Result
-from perhop.run.seal import changed_files, file_hash, is_whole, sealed
+from perhop.run.seal import changed_files, file_hash, indented, is_whole, sealed
 from perhop.run.tables import FORMAT, OPTIONAL, TABLES, complete, tables_of
 from perhop.run.trace_files import TraceFiles, is_trace, trace_file, write_table
 from perhop.scenario.files import FOLDER, Files
@@ -116,8 +116,7 @@ class StoredRun:
             raise DamagedRunError(message, again) from error
         named = [name for name in record.file_hashes if name.startswith(f"{FOLDER}/")]
         names = (*tables_of(record.format), *(name for name in OPTIONAL if name in record.table_hashes))
-        of_tables = [f"{name}.parquet" for name in names]
-        _refuse_changed(folder, record, [*named, *of_tables], again)
+        _refuse_changed(folder, record, [*named, *(f"{name}.parquet" for name in names)], again)
         tables = {}
         for name in names:
             file = folder / f"{name}.parquet"
@@ -126,11 +125,8 @@ class StoredRun:
                 tables[name] = pl.read_parquet(file, glob=False)
             except UNREADABLE as error:
                 raise DamagedRunError(f"{file} cannot be read: {error}", again) from error
-        changed = [name for name in SCENARIOS if record.scenario_hashes.get(name) != found[name]]
-        changed += differing(record.table_hashes, table_hashes(tables))
-        if changed:
-            message = f"{folder}: {', '.join(changed)} changed since the run was recorded"
-            raise DamagedRunError(message, again)
+        changed = differing(record.scenario_hashes, found)
+        _refuse(folder, changed + differing(record.table_hashes, table_hashes(tables)), again)
         if record.output_hash != combined_hash(record.table_hashes):
             raise DamagedRunError(f"{folder}: output_hash in record.json does not match the tables")
         stored = cls(folder, record, tables)
@@ -272,6 +268,10 @@ def _refuse_changed(folder: Path, record: Record, names: Sequence[str], again: s
     for name, error in changed.items():
         if error is not None:
             raise DamagedRunError(f"{folder / name} cannot be read: {error.strerror}", again) from error
+    _refuse(folder, list(changed), again)
+
+
+def _refuse(folder: Path, changed: list[str], again: str) -> None:
     if changed:
         message = f"{folder}: {', '.join(changed)} changed since the run was recorded"
         raise DamagedRunError(message, again)
@@ -285,12 +285,6 @@ class DamagedRunError(Exception):
         self.hint = hint
 
 
-class _Format(msgspec.Struct):
-    """The part of `record.json` that is read first."""
-
-    format: Any = None
-
-
 class _Mark(msgspec.Struct):
     """The fields of a `record.json` in every version of perhop, and of no other program."""
 
@@ -301,7 +295,6 @@ class _Mark(msgspec.Struct):
 
 
 # at import, in one thread: several that are the first to decode a type crash msgspec (0.22)
-_FORMAT = msgspec.json.Decoder(_Format)
 _MARK = msgspec.json.Decoder(_Mark)
 _RECORD = msgspec.json.Decoder(Record)
 
@@ -320,25 +313,24 @@ def _read_record(folder: Path) -> Record:
             f"{folder} is the store of a campaign, not a run: `perhop analyze {folder}` says what it found, "
             f"`perhop figure {folder}` draws it"
         )
+    file = folder / "record.json"
     try:
-        text = (folder / "record.json").read_bytes()
+        text = file.read_bytes()
     except OSError as error:
         made = f"; `perhop run {folder}` makes one" if folder.suffix == ".toml" and folder.is_file() else ""
-        raise DamagedRunError(
-            f"{folder} is not a run folder: it has no readable record.json{made}"
-        ) from error
+        message = f"{folder} is not a run folder: it has no readable record.json{made}"
+        raise DamagedRunError(message) from error
     try:
-        version = _FORMAT.decode(text).format
+        version = msgspec.json.decode(text, type=dict[str, Any]).get("format")
         if isinstance(version, int) and version > FORMAT:
-            raise DamagedRunError(
-                f"{folder}: format {version} is from a newer perhop; this one reads up to {FORMAT}"
-            )
+            message = f"{folder}: format {version} is from a newer perhop; this one reads up to {FORMAT}"
+            raise DamagedRunError(message)
         found = _RECORD.decode(text)
         if not is_whole(text):
-            raise DamagedRunError(f"{folder / 'record.json'} is damaged: it has not the hash that is in it")
+            raise DamagedRunError(f"{file} is damaged: it has not the hash that is in it")
         return found
     except (ValueError, RecursionError) as error:
-        raise DamagedRunError(f"{folder / 'record.json'} is damaged: {error}") from error
+        raise DamagedRunError(f"{file} is damaged: {error}") from error
 
 
 def is_run(folder: Path) -> bool:
@@ -382,15 +374,7 @@ def write(
     trace: Sequence[str] = (),
     traces: TraceFiles | None = None,
 ) -> Record:
-    """Write a run's files.
-
-    Parameters
-    ----------
-    folder
-        Where to: an empty folder, such as `perhop.run.folder.new_folder` gives.
-    traces
-        Wrote what `result` has not of it, as it came.
-    """
+    """Write a run's files into an empty folder; `traces` wrote what `result` has not of it, as it came."""
     tables = result.tables()
     hashes = table_hashes(tables)
     texts = dict(zip(SCENARIOS, (scenario.source, scenario.resolve().encode()), strict=True))
@@ -400,9 +384,11 @@ def write(
     for name, table in tables.items():
         file = folder / f"{name}.parquet"
         files[file.name] = write_table(table.write_parquet, file).hexdigest()
-    if result.live is not None and result.live.iperf3 is not None:
-        said = msgspec.json.encode(result.live.iperf3.summary())
-        write_file(folder / "iperf3.json", msgspec.json.format(said, indent=2) + b"\n")
+    how = result.live
+    if how is not None and how.iperf3 is not None:
+        measured, said = how.iperf3.parted()
+        how = msgspec.structs.replace(how, iperf3=measured)
+        write_file(folder / "iperf3.json", indented(said))
     traces = traces or TraceFiles(folder)
     for kind, table in result.trace.items():
         traces.add(kind, table)
@@ -428,7 +414,7 @@ def write(
         table_hashes=hashes,
         scenario_hashes=_scenario_hashes(texts),
         host=Host(platform.platform(), platform.python_version(), os.cpu_count()),
-        live=_measured(result.live),
+        live=how,
         file_hashes=files,
     )
     text = sealed(record)
@@ -436,21 +422,12 @@ def write(
     return _RECORD.decode(text)
 
 
-def _measured(how: Live | None) -> Live | None:
-    """Return the course of a live run, without the output of iperf3."""
-    if how is None or how.iperf3 is None:
-        return how
-    return msgspec.structs.replace(how, iperf3=how.iperf3.measured())
-
-
 def _command(scenario: Scenario, trace: Sequence[str]) -> str:
     """Return the command that makes the run again, from a file called as the scenario is."""
-    words = ["perhop", "run", scenario.name]
-    for assignment in scenario.overrides:
-        words += ["-s", assignment]
-    if trace:
-        words += ["--trace", ",".join(trace)]
-    return shlex.join(words)
+    overrides = [word for assignment in scenario.overrides for word in ("-s", assignment)]
+    return shlex.join(
+        ["perhop", "run", scenario.name, *overrides, *(["--trace", ",".join(trace)] if trace else [])]
+    )
 
 
 def table_hashes(tables: Mapping[str, pl.DataFrame]) -> dict[str, str]:
@@ -486,10 +463,10 @@ def _table_hash(table: pl.DataFrame) -> str:
             if values.dtype == pl.String:
                 text = "\0".join(values.fill_null("\1").to_list())
                 digest.update(f"\0{text}".encode() if start else text.encode())
-            else:
-                if values.dtype.is_float():
-                    values = values.fill_null(float("nan"))
-                digest.update(values.to_numpy().tobytes())
+                continue
+            if values.dtype.is_float():
+                values = values.fill_null(float("nan"))
+            digest.update(values.to_numpy().tobytes())
     return digest.hexdigest()
 
 
@@ -498,14 +475,9 @@ def commit() -> str | None:
     top = checkout()
     if top is None:
         return None
+    words = ["git", "-C", str(top), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
     try:
-        done = subprocess.run(
-            ["git", "-C", str(top), "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"],
-            capture_output=True,
-            text=True,
-            timeout=10,
-            check=True,
-        )
+        done = subprocess.run(words, capture_output=True, text=True, timeout=10, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip() or None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -121,9 +121,8 @@ class Result:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Result):
             return NotImplemented
-        return (
-            (self.scenario.key(), self.event_digest) == (other.scenario.key(), other.event_digest)
-        ) and all(getattr(self, name).equals(getattr(other, name)) for name in TABLES)
+        same = (self.scenario.key(), self.event_digest) == (other.scenario.key(), other.event_digest)
+        return same and all(getattr(self, name).equals(getattr(other, name)) for name in TABLES)
 
     def __hash__(self) -> int:
         return hash(self.event_digest)
@@ -187,7 +186,8 @@ def run(
 
     def table(name: str, columns: dict[str, Any]) -> pl.DataFrame:
         if only is not None and name not in kinds:
-            columns = _some(columns, only.get(name, ()))
+            wanted = only.get(name, ())
+            columns = {column: values for column, values in columns.items() if column in wanted}
         return _frame(columns)
 
     simulation = scenario.core.simulate(kinds)
@@ -259,8 +259,6 @@ def run_jobs(
 
     Parameters
     ----------
-    jobs
-        Scenario text, its name in messages, overrides, and what to trace if anything.
     workers
         Threads; the core lets go of the interpreter while it runs.
     progress
@@ -272,12 +270,10 @@ def run_jobs(
 
     Raises
     ------
-    ScenarioError
-        A scenario has mistakes.
     MemoryError
         The largest `workers` of them need more memory than there is; told before anything runs.
     """
-    largest = sorted((_estimate(job).memory_bytes for job in jobs), reverse=True)[:workers]
+    largest = sorted((_estimate(job)[1] for job in jobs), reverse=True)[:workers]
     check_memory(sum(largest), len(largest))
     pool = ThreadPoolExecutor(max_workers=workers)
     try:
@@ -295,24 +291,12 @@ def run_jobs(
 
 
 def job_work(jobs: Sequence[AnyJob]) -> list[float]:
-    """Estimate how much work each job is, in packets that cross links.
-
-    Raises
-    ------
-    ScenarioError
-        A scenario has mistakes.
-    """
-    return [_estimate(job).packet_hops for job in jobs]
+    """Estimate how much work each job is, in packets that cross links."""
+    return [_estimate(job)[0] for job in jobs]
 
 
-class _Estimate(NamedTuple):
-    """The core's estimate of a run's size."""
-
-    packet_hops: float
-    memory_bytes: int
-
-
-def _estimate(job: AnyJob) -> _Estimate:
+def _estimate(job: AnyJob) -> tuple[float, int]:
+    """Return the packet-hops of a run, and the bytes of memory it takes."""
     source, name, overrides, *_ = job
     # replications are the same work
     changes = (change for change in overrides if not change.startswith("run.replication="))
@@ -320,10 +304,10 @@ def _estimate(job: AnyJob) -> _Estimate:
 
 
 @lru_cache(maxsize=1 << 14)
-def _estimate_of(source: bytes, name: str, overrides: tuple[str, ...]) -> _Estimate:
+def _estimate_of(source: bytes, name: str, overrides: tuple[str, ...]) -> tuple[float, int]:
     scenario = Scenario(source, name, overrides)
     scenario.check_clock()
-    return _Estimate(scenario.work(), scenario.core.memory_bytes)
+    return scenario.work(), scenario.core.memory_bytes
 
 
 def expected_s(work: Sequence[float], workers: int) -> float:
@@ -335,11 +319,6 @@ def _run_job(job: AnyJob, keep: Callable[[Any, Result], Any] | None) -> Any:
     source, name, overrides, *trace = job
     result = run(Scenario(source, name, tuple(overrides)), trace=[kind for kinds in trace for kind in kinds])
     return result if keep is None else keep(job, result)
-
-
-def _some(columns: dict[str, Any], names: Collection[str]) -> dict[str, Any]:
-    """Return the columns of these names, in their order."""
-    return {name: values for name, values in columns.items() if name in names}
 
 
 def _frame(columns: dict[str, Any]) -> pl.DataFrame:

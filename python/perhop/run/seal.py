@@ -43,13 +43,7 @@ class Hashed:
 
 
 def file_hash(file: Path) -> str:
-    """Return the SHA-256 of a file's bytes.
-
-    Raises
-    ------
-    OSError
-        It cannot be read.
-    """
+    """Return the SHA-256 of a file's bytes."""
     with open(file, "rb") as content:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
@@ -66,11 +60,16 @@ def changed_files(folder: Path, hashes: dict[str, str]) -> dict[str, OSError | N
     return found
 
 
+def indented(document: Any) -> bytes:
+    """Return a document as JSON, with a line for each value."""
+    return msgspec.json.format(msgspec.json.encode(document), indent=2) + b"\n"
+
+
 def sealed(document: Any) -> bytes:
     """Return a document as JSON with the hash of everything else in it as ``record_hash``."""
     plain = msgspec.json.decode(msgspec.json.encode(document))
     plain[_KEY] = _hash(plain)
-    return msgspec.json.format(msgspec.json.encode(plain), indent=2) + b"\n"
+    return indented(plain)
 
 
 def is_whole(text: bytes) -> bool:

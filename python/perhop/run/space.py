@@ -22,10 +22,7 @@ BYTES_A_HOP = {"packets": 12.0, "queue": 7.0, "cwnd": 1.5, "tcp": 17.0}
 def check_memory(needed: int, runs: int = 1) -> None:
     """Refuse so many runs at once that need more memory than the machine or a limit leaves.
 
-    Raises
-    ------
-    MemoryError
-        It does not fit; the text says how much is needed and how much there is.
+    The MemoryError says how much is needed and how much there is.
     """
     # a small run costs less than looking, and most come one after the other
     second = int(time.monotonic()) if needed < _LITTLE else time.monotonic()
@@ -41,19 +38,9 @@ def check_memory(needed: int, runs: int = 1) -> None:
 
 
 def check_disk(folder: Path, trace: Sequence[str], hops: float) -> None:
-    """Refuse traces that the disk surely has no room for.
+    """Refuse traces of so many packet-hops (`Scenario.work`) that the disk surely has no room for.
 
-    Parameters
-    ----------
-    folder
-        Where they go; it need not be there yet.
-    hops
-        Packets that cross links, as `Scenario.work` estimates them.
-
-    Raises
-    ------
-    OSError
-        There is less room than half of the estimate; the error names `folder`.
+    `folder` need not be there yet. The OSError, where there is less room than half of the estimate, names it.
     """
     needed = int(hops * sum(BYTES_A_HOP[kind] for kind in trace))
     there = next(parent for parent in (folder, *folder.resolve().parents) if parent.is_dir())

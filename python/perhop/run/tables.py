@@ -72,23 +72,22 @@ def labels_of(name: str, table: pl.DataFrame) -> list[str]:
     return [column for column in table.columns if column not in own]
 
 
-def frame(name: str, columns: dict[str, list[Any]]) -> pl.DataFrame:
-    """Return a table from lists, None where a value is missing; unknown columns are labels."""
-    types = {column.name: _TYPES[column.type] for column in SCHEMA[name].columns}
-    return pl.DataFrame(
-        [pl.Series(column, values, types.get(column, pl.String())) for column, values in columns.items()]
-    )
-
-
 @cache
 def _empty(name: str) -> pl.DataFrame:
     return pl.DataFrame(schema={column.name: _TYPES[column.type] for column in SCHEMA[name].columns})
+
+
+def frame(name: str, columns: dict[str, list[Any]]) -> pl.DataFrame:
+    """Return a table from lists, None where a value is missing; unknown columns are labels."""
+    types = _empty(name).schema
+    return pl.DataFrame(
+        [pl.Series(column, values, types.get(column, pl.String())) for column, values in columns.items()]
+    )
 
 
 def complete(name: str, table: pl.DataFrame | None) -> pl.DataFrame:
     """Return a table of a run of any format with every column of today; what it lacks is null."""
     if table is None:
         return _empty(name).clone()
-    columns = {column.name: _TYPES[column.type] for column in SCHEMA[name].columns}
-    lacking = {column: kind for column, kind in columns.items() if column not in table.columns}
-    return table.with_columns(pl.lit(None, kind).alias(column) for column, kind in lacking.items())
+    lacking = (item for item in _empty(name).schema.items() if item[0] not in table.columns)
+    return table.with_columns(pl.lit(None, kind).alias(column) for column, kind in lacking)

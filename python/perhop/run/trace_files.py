@@ -30,13 +30,7 @@ class TraceFiles:
         """SHA-256 of each file, by its name in the folder."""
 
     def add(self, kind: str, rows: pl.DataFrame) -> None:
-        """Write further rows of a trace.
-
-        Raises
-        ------
-        OSError
-            The disk is full, for example; the error names the file.
-        """
+        """Write further rows of a trace; an OSError, as of a full disk, names the file."""
         place = trace_file(self._folder, kind)
         parts = self._parts.get(kind, 0)
         if parts > 0 and rows.is_empty():
@@ -83,10 +77,7 @@ def write_table(
 ) -> Any:
     """Write a table, and return the SHA-256 of the file so far, from that of its contents.
 
-    Raises
-    ------
-    OSError
-        What the system refuses; it names the file, which polars does not.
+    An OSError names the file, which polars does not.
     """
     hashed = None
     try:

@@ -10,19 +10,10 @@ from perhop import _core
 
 
 def parted(table: dict[str, Any], structure: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Part the settings of a table into those that are not as by default, and those that are.
+    """Part the settings of a table of a resolved scenario into those not as by default, and those that are.
 
-    Parameters
-    ----------
-    table
-        As a resolved scenario has it.
-    structure
-        What the schema calls it: ``Queue``, ``Conditioner``, ``Tcp``, ``Ack``.
-
-    Returns
-    -------
-    tuple
-        Both together have every setting of the schema; one that is left out and has no default is None.
+    `structure` is the table's name in the schema, such as ``Queue``. Both together have every setting of the
+    schema; one that is left out and has no default is None.
     """
     return _parted(table, schema()["$defs"][structure])
 
@@ -35,11 +26,9 @@ def schema() -> dict[str, Any]:
 
 
 def _parted(table: dict[str, Any], rules: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    kinds = rules.get("oneOf", [rules])
-    own = next(one for one in kinds if _kind(one) in (None, table.get("kind")))
     chosen: dict[str, Any] = {}
     default: dict[str, Any] = {}
-    for key, rule in own["properties"].items():
+    for key, rule in _own(rules, table)["properties"].items():
         value = table.get(key, rule.get("default"))
         below = schema()["$defs"][rule["$ref"].rsplit("/", 1)[1]] if "$ref" in rule else rule
         if value == rule.get("default"):
@@ -53,6 +42,8 @@ def _parted(table: dict[str, Any], rules: dict[str, Any]) -> tuple[dict[str, Any
     return chosen, default
 
 
-def _kind(rules: dict[str, Any]) -> str | None:
-    kind: str | None = rules["properties"].get("kind", {}).get("const")
-    return kind
+def _own(rules: dict[str, Any], table: dict[str, Any]) -> Any:
+    """Return the rules of the table's kind, where there are several."""
+    kinds = (None, table.get("kind"))
+    each = rules.get("oneOf", [rules])
+    return next(one for one in each if one["properties"].get("kind", {}).get("const") in kinds)

@@ -27,22 +27,14 @@ METHODS = {
 }
 """The methods that a class must have, by what it is."""
 
-PAIRS = (("next_timeout", "on_timeout"),)
+TIMER = ("next_timeout", "on_timeout")
 """Methods that need one another."""
 
 _PLACES = itertools.count()
 
 
 class Mistake(Exception):
-    """A mistake in an element, for the core.
-
-    Parameters
-    ----------
-    path
-        The setting of the scenario that is wrong, below the element.
-    rule, hint
-        What is wrong, and a remedy.
-    """
+    """A mistake in an element, for the core: the wrong setting below the element, the rule, a remedy."""
 
     def __init__(self, path: str, rule: str, hint: str | None = None) -> None:
         super().__init__(rule)
@@ -52,10 +44,7 @@ class Mistake(Exception):
 def look(kind: str, file: str, text: str, name: str) -> None:
     """Find a class in a program text without running it.
 
-    Raises
-    ------
-    Mistake
-        The text is no Python, has no such class, or the class lacks a method.
+    It is a mistake where the text is no Python, has no such class, or the class lacks a method.
     """
     classes = _classes(file, text)
     if name not in classes:
@@ -67,40 +56,23 @@ def look(kind: str, file: str, text: str, name: str) -> None:
 
 
 def kinds(file: str, text: str) -> dict[str, str]:
-    """Return the classes of a program text that are elements, and what each is; nothing is run.
-
-    Raises
-    ------
-    Mistake
-        The text is no Python.
-    """
+    """Return the classes of a program text that are elements, and what each is; nothing is run."""
     classes = _classes(file, text)
     found = {}
     for name in classes:
         methods = _methods(name, classes) or set()
-        for kind, needed in METHODS.items():
-            if methods.issuperset(needed):
-                found[name] = kind
-                break
+        kind = next((kind for kind, needed in METHODS.items() if methods.issuperset(needed)), None)
+        if kind is not None:
+            found[name] = kind
     return found
 
 
 def built(
     kind: str, file: str, text: str, name: str, place: object, settings: Mapping[str, object]
 ) -> object:
-    """Run a program text and return an object of its class.
+    """Run a program text and return an object of its class, made of `place` and the settings by name.
 
-    Parameters
-    ----------
-    place
-        What the class is given first.
-    settings
-        What it is given by name.
-
-    Raises
-    ------
-    Mistake
-        As `look` does; or the program raises an error, or does not take these settings.
+    Mistakes are those of `look`, errors that the program raises, and settings that it does not take.
     """
     if not is_trusted():
         rule = f"{file} is a program, and programs of scenarios are not run here"
@@ -161,10 +133,9 @@ def _check_methods(kind: str, name: str, methods: set[str]) -> None:
         if method not in methods:
             hint = f"a {kind} has {' and '.join(f'`{method}`' for method in METHODS[kind])}"
             raise Mistake("name", f"`{name}` has no method `{method}`", hint)
-    for pair in PAIRS:
-        has, lacks = sorted(pair, key=lambda method: method not in methods)
-        if has in methods and lacks not in methods:
-            raise Mistake("name", f"`{name}` has no method `{lacks}`", f"it has `{has}`: both or none")
+    has, lacks = sorted(TIMER, key=lambda method: method not in methods)
+    if has in methods and lacks not in methods:
+        raise Mistake("name", f"`{name}` has no method `{lacks}`", f"it has `{has}`: both or none")
 
 
 def _check_settings(made: type, settings: Mapping[str, object]) -> None:
@@ -198,14 +169,12 @@ def _classes(file: str, text: str) -> dict[str, ast.ClassDef]:
 
 def _methods(name: str, classes: Mapping[str, ast.ClassDef]) -> set[str] | None:
     """Return the methods of a class and its bases; None where a base is from elsewhere."""
-    found = {node.name for node in classes[name].body if isinstance(node, ast.FunctionDef)}
-    found |= {
-        target.id
-        for node in classes[name].body
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-        if isinstance(target, ast.Name)
-    }
+    found = set[str]()
+    for node in classes[name].body:
+        if isinstance(node, ast.FunctionDef):
+            found.add(node.name)
+        elif isinstance(node, ast.Assign):
+            found |= {target.id for target in node.targets if isinstance(target, ast.Name)}
     for base in classes[name].bases:
         if not isinstance(base, ast.Name) or base.id not in classes or base.id == name:
             return None

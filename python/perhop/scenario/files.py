@@ -16,12 +16,8 @@ _LARGEST = 64 << 20
 class Files:
     """The files beside a scenario, by the names that it gives them.
 
-    Parameters
-    ----------
-    folder
-        Where the scenario is, and where its `FOLDER` may be; None for a scenario that came as text.
-    held
-        Files that are there without a folder.
+    They are in the scenario's own folder or in `FOLDER` there; a scenario that came as text has the `held`
+    alone.
     """
 
     def __init__(self, folder: str | Path | None = None, held: Mapping[str, bytes] | None = None) -> None:
@@ -36,10 +32,7 @@ class Files:
     def read(self, name: str) -> tuple[bytes, str]:
         """Return a file and its SHA-256.
 
-        Raises
-        ------
-        ValueError
-            There is none; the message ends a sentence that begins with its name.
+        Where there is none, the message of the ValueError ends a sentence that begins with its name.
         """
         if name not in self._held:
             self._held.setdefault(name, self._read(name))

@@ -12,20 +12,7 @@ Value: TypeAlias = Union[str, bool, int, float, "list[Value]", "tuple[Value, ...
 
 
 def assignments(given: tuple[object, ...], named: Mapping[str, object]) -> Iterator[str]:
-    """Write overrides as ``path=value``.
-
-    Parameters
-    ----------
-    given
-        Texts ``path=value``, taken as they are, or mappings of path to value.
-    named
-        Values by paths in which two underscores stand for a dot.
-
-    Raises
-    ------
-    TypeError
-        Something is neither, or a value is of a type that TOML has not.
-    """
+    """Write overrides as ``path=value``; arguments as of `Scenario.override`."""
     for one in given:
         if isinstance(one, str):
             yield one

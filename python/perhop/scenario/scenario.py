@@ -6,7 +6,7 @@ import hashlib
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, get_type_hints
 
 import msgspec
 
@@ -243,32 +243,10 @@ class SettingsView(msgspec.Struct, frozen=True):
     sla: list[dict[str, str]] = []
 
 
-_PARTS: dict[str, Any] = {
-    "run": RunSettings,
-    "nodes": list[NodeView],
-    "links": list[LinkView],
-    "bare_links": list[BareLink],
-    "conditioners": list[ConditionerView],
-    "settings": SettingsView,
-    "udp": list[UdpView],
-    "flows": list[FlowView],
-    "applications": list[ApplicationView],
-    "calls": list[CallView],
-    "arrivals_per_s": dict[str, float],
-}
-# at import, in one thread: several that are the first to decode a type crash msgspec (0.22)
-_DECODERS = {part: msgspec.json.Decoder(of) for part, of in _PARTS.items()}
-
-
 class Description:
     """The meaning of a scenario: names resolved, counts expanded, defaults filled.
 
     A part is made when it is first asked for: the links of thousands of subscribers take megabytes.
-
-    Parameters
-    ----------
-    core
-        The scenario as the core read it.
     """
 
     run: RunSettings
@@ -299,6 +277,11 @@ class Description:
         """Return every part by its name, but for what is in another."""
         return {part: getattr(self, part) for part in _DECODERS if part != "bare_links"}
 
+
+# at import, in one thread: several that are the first to decode a type crash msgspec (0.22)
+_DECODERS: dict[str, msgspec.json.Decoder[Any]] = {
+    part: msgspec.json.Decoder(of) for part, of in get_type_hints(Description).items()
+}
 
 KEPT_SINCE = 10
 """Runs of this results version or a later one stay valid until a version changes their scenario."""
