@@ -35,22 +35,7 @@ UNITS = (*filter(None, _UNITS), "%")
 
 
 def quantity(text: str) -> tuple[float, str]:
-    """Read a number with a unit as scenarios have them.
-
-    Parameters
-    ----------
-    text
-        A number, with or without a unit.
-
-    Returns
-    -------
-    value, unit
-        In ``bit/s``, ``s``, ``B``, ``p`` (packets), or without unit.
-
-    Raises
-    ------
-    ValueError
-        It is neither.
+    """Read a number as scenarios have them: in ``bit/s``, ``s``, ``B``, ``p`` (packets), or without unit.
 
     >>> quantity("1.5Mbit/s"), quantity("20 ms"), quantity("3")
     ((1500000.0, 'bit/s'), (0.02, 's'), (3.0, ''))
@@ -61,12 +46,7 @@ def quantity(text: str) -> tuple[float, str]:
 
 
 def split(text: str) -> tuple[float, str]:
-    """Read a number with a unit and leave both as they are written.
-
-    Raises
-    ------
-    ValueError
-        It is neither.
+    """Read a number with or without a unit, and leave both as they are written.
 
     >>> split("1.5Mbit/s")
     (1.5, 'Mbit/s')

@@ -118,16 +118,9 @@ def look() -> list[Looked]:
 def slowed(seconds: float = 1.0, spent: Callable[[], int] = time.thread_time_ns) -> float:
     """Return the share of a processor's time in which it works at less than half its speed.
 
-    Runs equal pieces of work and looks at the processor time of each: other programs here cost none of it.
-    What remains is a processor that is slow from outside, by the host of a virtual machine, say, which the
-    guest's own counters need not show.
-
-    Parameters
-    ----------
-    seconds
-        How long, by the clock.
-    spent
-        Processor time of this thread, ns.
+    Runs equal pieces of work for so long by the clock, and looks at the processor time of each (`spent`, ns):
+    other programs here cost none of it. What remains is a processor that is slow from outside, by the host of
+    a virtual machine, say, which the guest's own counters need not show.
     """
     pieces: list[int] = []
     end = time.perf_counter() + seconds
@@ -141,15 +134,7 @@ def slowed(seconds: float = 1.0, spent: Callable[[], int] = time.thread_time_ns)
 
 
 def check_live(scenarios: Iterable[Scenario]) -> None:
-    """See that scenarios can be run on this machine's kernel, before any is.
-
-    Raises
-    ------
-    LiveError
-        One cannot be run on a kernel; the message says why.
-    LackingError
-        This machine lacks something, with the command that adds it.
-    """
+    """See that scenarios can be run on this machine's kernel, before any is; raises as `live.run` does."""
     asked = list(scenarios)
     needs = {"perhop emulate", *(_OPTIONAL[name] for name in _senders(asked) if name in _OPTIONAL)}
     lacking = [one for one in look() if one.needed_for in needs and one.found is None]
@@ -166,13 +151,7 @@ def controls() -> list[str]:
 
 
 def modules(release: str | None = None) -> list[str]:
-    """Return the congestion controls that are modules, as far as their files are there.
-
-    Parameters
-    ----------
-    release
-        Folder of a kernel's modules; that of this kernel if none is given.
-    """
+    """Return the congestion controls that are modules of this kernel, or of that of another folder."""
     folder = Path(release or f"/lib/modules/{os.uname().release}") / "kernel/net/ipv4"
     names = (file.name.partition(".")[0] for file in folder.glob("tcp_*.ko*"))
     # the one module of that name that sends nothing
@@ -180,19 +159,12 @@ def modules(release: str | None = None) -> list[str]:
 
 
 def check_controls(scenarios: Iterable[Scenario]) -> None:
-    """See that this kernel has the senders that scenarios name, before any is run.
-
-    Raises
-    ------
-    LackingError
-        It lacks one; the message names those that it has.
-    """
+    """See that this kernel has the senders that scenarios name, before any is run."""
     known = controls()
     for name in sorted({name for one in scenarios for name in one.core.kernel_controls}):
         if known and name not in known:
-            has = ", ".join(known)
             raise live.LackingError(
-                f"kernel:{name}: this kernel has no such congestion control: it has {has}; "
+                f"kernel:{name}: this kernel has no such congestion control: it has {', '.join(known)}; "
                 f"`modprobe tcp_{name}` loads it, {_IF_THERE}"
             )
 
@@ -215,7 +187,7 @@ def _way() -> Way | None:
         before = tuple(live.privileged())
         found = live.probe(before)
     except live.LackingError:
-        return None
+        found = None
     if found is None:
         return None
     if before or os.geteuid() == 0:
@@ -243,9 +215,8 @@ def _program() -> str | None:
 def _tun(way: Way | None) -> Looked:
     device = "/dev/net/tun"
     there = os.access(device, os.R_OK | os.W_OK) if way is None else way.found.device is None
-    add = "modprobe tun; in a container, --device /dev/net/tun"
-    if os.path.exists(device):
-        add = "sudo chmod 0666 /dev/net/tun"
+    lacks = "modprobe tun; in a container, --device /dev/net/tun"
+    add = "sudo chmod 0666 /dev/net/tun" if os.path.exists(device) else lacks
     return Looked(device, device if there else None, "perhop emulate", add)
 
 
@@ -269,8 +240,8 @@ def _control(name: str, needed_for: str) -> Looked:
 def _listed() -> str | None:
     """Return the names of congestion controls, and of those that are modules and not loaded."""
     there = controls()
-    more = [name for name in modules() if name not in there]
-    return ", ".join(there) + (f"; as modules: {', '.join(more)}" if more else "") if there else None
+    more = ", ".join(name for name in modules() if name not in there)
+    return ", ".join(there) + (f"; as modules: {more}" if more else "") if there else None
 
 
 def _realtime() -> str:

@@ -38,12 +38,9 @@ def first_of_each(table: pl.DataFrame, most: int, name: str = "name") -> pl.Data
 
 
 class Group(NamedTuple):
-    """A table of the scenario file that stands for many: what its members had, in order.
+    """A table of the scenario file that stands for many: its members' `values` of the column `key`, in order.
 
-    Parameters
-    ----------
-    table, name, key
-        The table of results, ``web`` of ``web[3]``, and the column of `values`.
+    `table` is that of the results, `name` is ``web`` of ``web[3]``.
     """
 
     table: str
@@ -114,11 +111,9 @@ def marks(table: pl.DataFrame, meaning: Description, most: int) -> pl.DataFrame:
     """
     group, transfers = _group("flow"), pl.col("flow").is_in(_many(meaning))
     count = pl.col("flow").n_unique().over(group)
-    together = transfers | (count > most)
-    many = pl.format(
-        "{} ({} {})", group, count, pl.when(transfers).then(pl.lit("transfers")).otherwise(pl.lit("flows"))
-    )
-    named = pl.when(together).then(many).otherwise(pl.col("flow"))
+    kind = pl.when(transfers).then(pl.lit("transfers")).otherwise(pl.lit("flows"))
+    many = pl.format("{} ({} {})", group, count, kind)
+    named = pl.when(transfers | (count > most)).then(many).otherwise(pl.col("flow"))
     rows = table.with_columns(flow=named, own=pl.col("flow")).group_by("flow", "mark", maintain_order=True)
     return rows.agg(pl.exclude("own").sum(), flows=pl.col("own").n_unique())
 
@@ -129,17 +124,10 @@ def _quantile(times: pl.Series, permille: int) -> float | None:
 
 
 def by_labels(name: str, table: pl.DataFrame, rate: str) -> pl.DataFrame:
-    """Return a row for each combination of class and labels; none without labels.
+    """Return a row of ``flows`` or ``udp`` for each combination of class and labels; none without labels.
 
     Columns: ``class``, one for each label, ``_flows``, how many they are, and ``_mean``, ``_least`` and
-    ``_most`` of a flow in bit/s; no label begins with an underscore.
-
-    Parameters
-    ----------
-    name, table
-        ``flows`` or ``udp``, and its rows.
-    rate
-        The column that is looked at.
+    ``_most`` of a flow's `rate` in bit/s; no label begins with an underscore.
     """
     labels = labels_of(name, table)
     rates = {"_mean": pl.mean(rate), "_least": pl.min(rate), "_most": pl.max(rate)}
@@ -160,13 +148,7 @@ def single(flows: pl.DataFrame, meaning: Description) -> pl.DataFrame:
 
 
 def class_of(meaning: Description, *, transfers: bool = True) -> dict[str, str]:
-    """Return the class of each flow by the path that its series have.
-
-    Parameters
-    ----------
-    transfers
-        Whether those are in it of which one ``[[flow]]`` stands for many.
-    """
+    """Return the class of each flow by the path of its series; with those of many `transfers`, or without."""
     left_out = set() if transfers else set(_many(meaning))
     tcp = {f"flow.{flow.name}": flow.class_ for flow in meaning.flows if flow.name not in left_out}
     return tcp | {f"udp.{flow.name}": flow.class_ for flow in meaning.udp}
@@ -204,7 +186,7 @@ def unsettled(series: pl.DataFrame, meaning: Description) -> str | None:
     if not found.settled:
         return (
             f"the goodput of all flows does not settle in {run.duration_s:g} s (by MSER-5): the run is too "
-            f"short, or has no steady state"
+            "short, or has no steady state"
         )
     return (
         f"the goodput of all flows settles at {found.values * run.interval_s:.4g} s (by MSER-5), after the "

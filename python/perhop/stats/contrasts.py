@@ -96,16 +96,12 @@ def _weights(parts: Strata, weights: Sequence[tuple[Mapping[str, str], float]]) 
     cube = parts.cube
     spread = np.zeros([len(names) for names in cube.levels])
     for levels, weight in weights:
-        place: list[int | slice] = [slice(None)] * len(cube.factors)
         for factor, name in levels.items():
-            axis = cube.axes(cube.term([factor]))[0]
-            if name not in cube.levels[axis]:
-                raise ValueError(
-                    f"{factor} has no level {name!r}; known here: {', '.join(cube.levels[axis])}"
-                )
-            place[axis] = cube.levels[axis].index(name)
-        chosen = spread[tuple(place)]
-        spread[tuple(place)] += weight / np.size(chosen)
+            known = cube.levels[cube.axes(cube.term([factor]))[0]]
+            if name not in known:
+                raise ValueError(f"{factor} has no level {name!r}; known here: {', '.join(known)}")
+        place = cube.place(levels)
+        spread[place] += weight / spread[place].size
     if abs(spread.sum()) > 1e-12 * max(1.0, np.abs(spread).sum()):
         raise ValueError(f"the weights of a contrast add up to zero, not to {spread.sum():g}")
     return spread

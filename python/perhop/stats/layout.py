@@ -54,6 +54,14 @@ class Cube:
         """Return the axes of the factors of a term."""
         return tuple(self.factors.index(name) for name in term)
 
+    def place(self, levels: Mapping[str, str]) -> tuple[slice, ...]:
+        """Return the index of the treatments with these levels, one for each axis but the last."""
+        places = [
+            own.index(levels[name]) if name in levels else None
+            for name, own in zip(self.factors, self.levels, strict=True)
+        ]
+        return tuple(slice(None) if place is None else slice(place, place + 1) for place in places)
+
     def terms(self) -> list[Term]:
         """Return every effect, main effects first, in the order of the factors."""
         return [term for size in range(1, len(self.factors) + 1) for term in combinations(self.factors, size)]
@@ -81,23 +89,14 @@ class Cube:
 
     def effect_of(self, levels: Mapping[str, str]) -> float:
         """Return one effect by its levels."""
-        found = self.effect(self.term(levels))
-        place = tuple(
-            own.index(levels[factor]) if factor in levels else 0
-            for factor, own in zip(self.factors, self.levels, strict=True)
-        )
-        return float(found[place])
+        return float(self.effect(self.term(levels))[self.place(levels)].item())
 
     def level_means(self, factor: str, at: Mapping[str, str] | None = None) -> dict[str, float]:
         """Return the mean over all cells by level of a factor, at levels of others where they are given."""
-        at, k = at or {}, self.factors.index(factor)
-        place = tuple(
-            own.index(at[name]) if name in at else slice(None)
-            for name, own in zip(self.factors, self.levels, strict=True)
-        )
-        axis, levels = k - sum(name in at for name in self.factors[:k]), self.levels[k]
-        means = np.moveaxis(self.cells[place], axis, 0).reshape(len(levels), -1).mean(axis=1)
-        return dict(zip(levels, means.tolist(), strict=True))
+        axis = self.factors.index(factor)
+        levels = self.levels[axis]
+        own = np.moveaxis(self.cells[self.place(at or {})], axis, 0)
+        return dict(zip(levels, own.reshape(len(levels), -1).mean(axis=1).tolist(), strict=True))
 
 
 def project(values: Floats, axes: tuple[int, ...]) -> Floats:

@@ -7,6 +7,7 @@ confidence, and `wanted`, a power, lie inside (0, 1). Replications are None beyo
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 
 import numpy as np
@@ -206,8 +207,4 @@ def _least(enough: Callable[[int], bool], most: int) -> int | None:
         if high >= most:
             return None
         high = min(2 * high, most)
-    low = max(1, high // 2)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return bisect_left(range(high), True, lo=high // 2 + 1, key=enough)

@@ -74,18 +74,12 @@ def mser(series: npt.ArrayLike, batch: int = BATCH) -> Truncation | None:
 
 def _cut(means: npt.NDArray[np.float64]) -> npt.NDArray[np.intp]:
     """Return the batches to leave out, of each series along the last axis."""
-    n = means.shape[-1]
-    error = _squared_deviations(means) / np.arange(n, 0, -1.0) ** 2
-    return np.asarray(np.argmin(error[..., : n // 2 + 1], axis=-1))
-
-
-def _squared_deviations(means: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-    """Return the sum of squared deviations from the mean without the first d values, for each d."""
-    n = means.shape[-1]
     left = means - means[..., -1:]  # equal values give exactly zero
+    # of what is left without the first d, for each d
     sums, squares = (np.cumsum(part[..., ::-1], axis=-1)[..., ::-1] for part in (left, left**2))
-    deviations: npt.NDArray[np.float64] = np.maximum(0.0, squares - sums**2 / np.arange(n, 0, -1.0))
-    return deviations
+    n = np.arange(means.shape[-1], 0, -1.0)
+    error = np.maximum(0.0, squares - sums**2 / n) / n**2
+    return np.asarray(np.argmin(error[..., : means.shape[-1] // 2 + 1], axis=-1))
 
 
 LEAST_RATE = 0.1
