@@ -58,28 +58,20 @@ class Retransmissions(msgspec.Struct, frozen=True):
 
 
 class Iperf3Flow(msgspec.Struct, frozen=True, omit_defaults=True):
-    """The measurements of iperf3 for a flow, beside our count; None if it never ran.
-
-    Parameters
-    ----------
-    acknowledged_bytes
-        By the receiver's kernel, as its ACKs showed; 37 of them are iperf3's own.
-    sent_bytes, retransmissions, seconds
-        Of the client: handed to its kernel; retransmitted; from its first byte until it was interrupted.
-    received_bytes
-        Of the server.
-    client, server
-        All that they said; in a folder ``iperf3.json`` has it.
-    """
+    """The measurements of iperf3 for a flow, beside our count; None if it never ran."""
 
     flow: str
     acknowledged_bytes: int
+    """By the receiver's kernel, as its ACKs showed; 37 of them are iperf3's own."""
     sent_bytes: int | None
+    """Handed to its kernel by the client."""
     received_bytes: int | None
     retransmissions: int | None
     seconds: float | None
+    """From the client's first byte until it was interrupted."""
     client: Any = None
     server: Any = None
+    """All that they said; in a folder ``iperf3.json`` has it."""
 
 
 class Iperf3(msgspec.Struct, frozen=True):

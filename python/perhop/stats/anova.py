@@ -27,17 +27,13 @@ COLUMNS: dict[str, type[pl.DataType]] = {
 
 @dataclass(frozen=True)
 class Anova:
-    """An analysis of variance.
-
-    Attributes
-    ----------
-    table
-        A row for each source: `source` (an effect such as ``P:C``, ``higher orders``, ``blocks``, an error,
-        or ``total``), `df`, `sum_of_squares` (square of the response's unit), `percent` (of the total),
-        `mean_square`, `f`, `p` (null where there is no error to hold it against), `against` (the error).
-    """
+    """An analysis of variance."""
 
     table: pl.DataFrame
+    """A row for each source: `source` (an effect such as ``P:C``, ``higher orders``, ``blocks``, an error, or
+    ``total``), `df`, `sum_of_squares` (square of the response's unit), `percent` (of the total),
+    `mean_square`, `f`, `p` (null where there is no error to hold it against), `against` (the error).
+    """
     strata: Strata
 
     def percent(self, effect: str) -> float:

@@ -19,24 +19,16 @@ from perhop.stats.strata import Strata, Stratum
 
 @dataclass(frozen=True)
 class Contrast:
-    """A weighted sum of means of treatments; the weights add up to zero.
-
-    Attributes
-    ----------
-    value, standard_error, low, high
-        In the unit of the response.
-    df
-        Degrees of freedom of the standard error; not whole where two errors are in it.
-    p
-        Probability of a value so far from zero where the true one is zero.
-    """
+    """A weighted sum of means of treatments, in the unit of the response; the weights add up to zero."""
 
     value: float
     standard_error: float
     df: float
+    """Degrees of freedom of the standard error; not whole where two errors are in it."""
     low: float
     high: float
     p: float
+    """Probability of a value so far from zero where the true one is zero."""
 
 
 def contrast(

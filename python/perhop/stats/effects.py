@@ -39,19 +39,14 @@ class Effect(NamedTuple):
 
 @dataclass(frozen=True)
 class Effects:
-    """Effects of a balanced design.
-
-    Attributes
-    ----------
-    mean
-        The grand mean; its interval is subject to the blocks where there are some.
-    table
-        A row for each effect: `term` (such as ``P:C``), `level` (``p:r``), `effect`, `standard_error`, `df`
-        (of the error), `low`, `high`. Null where there is no error.
-    """
+    """Effects of a balanced design."""
 
     mean: Effect
+    """The grand mean; its interval is subject to the blocks where there are some."""
     table: pl.DataFrame
+    """A row for each effect: `term` (such as ``P:C``), `level` (``p:r``), `effect`, `standard_error`, `df`
+    (of the error), `low`, `high`. Null where there is no error.
+    """
     level: float
     strata: Strata
 

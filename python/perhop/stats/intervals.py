@@ -14,13 +14,7 @@ import scipy
 
 @dataclass(frozen=True)
 class Interval:
-    """A mean with its two-sided interval.
-
-    Attributes
-    ----------
-    low, high
-        Ends of the interval; infinite where one value alone says nothing about the spread.
-    """
+    """A mean with its two-sided interval, infinite where one value alone says nothing about the spread."""
 
     mean: float
     low: float

@@ -22,22 +22,15 @@ class UnbalancedError(ValueError):
 
 @dataclass(frozen=True)
 class Cube:
-    """Every observation of a balanced factorial design.
-
-    Attributes
-    ----------
-    factors
-        Names, one for each axis but the last.
-    values
-        Shape (levels of the first factor, ..., replications), in the unit of the response.
-    rows
-        Of the same shape: the row of the frame that each value came from.
-    """
+    """Every observation of a balanced factorial design."""
 
     factors: tuple[str, ...]
+    """Names, one for each axis but the last."""
     levels: tuple[tuple[str, ...], ...]
     values: Floats
+    """Shape (levels of the first factor, ..., replications), in the unit of the response."""
     rows: npt.NDArray[np.int64]
+    """Of the same shape: the row of the frame that each value came from."""
 
     @property
     def replications(self) -> int:

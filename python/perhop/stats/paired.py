@@ -14,23 +14,17 @@ from perhop.stats.intervals import Interval, mean_interval
 
 @dataclass(frozen=True)
 class Paired:
-    """A paired comparison.
-
-    Attributes
-    ----------
-    p
-        Probability of a difference so far from zero where there is none; NaN of one pair.
-    correlation
-        Of the arms over the replications; NaN where one does not vary.
-    saved
-        How many times more replications arms with seeds of their own would need for the same interval;
-        below 1 the pairs harm. NaN where it cannot be told.
-    """
+    """A paired comparison."""
 
     difference: Interval
     p: float
+    """Probability of a difference so far from zero where there is none; NaN of one pair."""
     correlation: float
+    """Of the arms over the replications; NaN where one does not vary."""
     saved: float
+    """How many times more replications arms with seeds of their own would need for the same interval; below 1
+    the pairs harm. NaN where it cannot be told.
+    """
 
 
 def paired_difference(first: npt.ArrayLike, second: npt.ArrayLike, level: float = 0.95) -> Paired:
@@ -66,22 +60,16 @@ def paired_difference(first: npt.ArrayLike, second: npt.ArrayLike, level: float 
 
 @dataclass(frozen=True)
 class Equivalence:
-    """Two one-sided tests.
-
-    Attributes
-    ----------
-    mean
-        Mean, with the interval of level ``1 - 2 significance``.
-    p_low, p_high
-        Of the hypotheses that the true mean is at or below the lower bound, and at or above the upper one.
-    equivalent
-        Whether both are rejected: the interval lies inside the bounds.
-    """
+    """Two one-sided tests."""
 
     mean: Interval
+    """With the interval of level ``1 - 2 significance``."""
     p_low: float
+    """Of the hypothesis that the true mean is at or below the lower bound."""
     p_high: float
+    """Of the hypothesis that the true mean is at or above the upper bound."""
     equivalent: bool
+    """Whether both are rejected: the interval lies inside the bounds."""
 
     @property
     def p(self) -> float:

@@ -63,24 +63,16 @@ def _studentized(left: Floats, df: int) -> Floats:
 
 @dataclass(frozen=True)
 class NormalQQ:
-    """Residuals in order against the quantiles of a normal distribution.
-
-    Attributes
-    ----------
-    theoretical
-        Quantiles at ``(i - 3/8) / (n + 1/4)``, in standard deviations.
-    ordered
-        The residuals, in the unit of the response.
-    correlation
-        Of the two; 1 is a straight line.
-    critical
-        One in a hundred normal samples of this size has a lower correlation (Royston's fit).
-    """
+    """Residuals in order against the quantiles of a normal distribution."""
 
     theoretical: Floats
+    """Quantiles at ``(i - 3/8) / (n + 1/4)``, in standard deviations."""
     ordered: Floats
+    """The residuals, in the unit of the response."""
     correlation: float
+    """Of the two; 1 is a straight line."""
     critical: float
+    """One in a hundred normal samples of this size has a lower correlation (Royston's fit)."""
     left_out: Floats
 
 
@@ -136,15 +128,13 @@ def straightest(values: Floats, set_aside: float) -> NormalQQ:
 
 @dataclass(frozen=True)
 class Check:
-    """An assumption: its name, whether it looks true (`None`: not judged), and a sentence.
-
-    `rows` are the places of outliers in the frame.
-    """
+    """An assumption: its name, whether it looks true (`None`: not judged), and a sentence."""
 
     name: str
     holds: bool | None
     sentence: str
     rows: tuple[int, ...] = ()
+    """Places of outliers in the frame."""
 
 
 def assumptions(left: pl.DataFrame, df: int, names: Sequence[str] = ()) -> list[Check]:

@@ -15,22 +15,16 @@ Truths = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Choice:
-    """The present choice of a race; each attribute has a value for each race.
-
-    Attributes
-    ----------
-    system
-        The one to take, by its place: who leads among those known to be good enough, or else among the
-        proven, or else of all.
-    decided
-        Whether it is known to be good enough.
-    behind
-        By how much it may be behind the best, at most.
-    """
+    """The present choice of a race; each attribute has a value for each race."""
 
     system: npt.NDArray[np.int64]
+    """The one to take, by its place: who leads among those known to be good enough, or else among the proven,
+    or else of all.
+    """
     decided: Truths
+    """Whether it is known to be good enough."""
     behind: Floats
+    """By how much it may be behind the best, at most."""
 
 
 class Race:

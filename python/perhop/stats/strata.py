@@ -31,28 +31,20 @@ class Stratum:
 
 @dataclass(frozen=True)
 class Strata:
-    """The variation about the grand mean, in parts that are orthogonal and add up.
-
-    Attributes
-    ----------
-    blocks
-        The replications as blocks; `None` where they are not.
-    between, within
-        Errors: between runs, and of what was measured inside of one run. Where nothing was, `within` is
-        `None` and `between` is the only error.
-    inside
-        Factors whose levels are all measured in each run.
-    left_out
-        Effects that the model does not have; their sums are in the errors.
-    """
+    """The variation about the grand mean, in parts that are orthogonal and add up."""
 
     cube: Cube
     terms: Mapping[Term, Stratum]
     blocks: Stratum | None
+    """The replications as blocks; `None` where they are not."""
     between: Stratum
+    """The error between runs; the only one where nothing was measured inside of a run."""
     within: Stratum | None
+    """The error of what was measured inside of one run."""
     inside: frozenset[str]
+    """Factors whose levels are all measured in each run."""
     left_out: tuple[Term, ...]
+    """Effects that the model does not have; their sums are in the errors."""
 
     @cached_property
     def total(self) -> Stratum:

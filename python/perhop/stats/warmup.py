@@ -18,19 +18,14 @@ LEAST_BATCHES = 20
 
 @dataclass(frozen=True)
 class Truncation:
-    """Where a series is to be cut.
-
-    Attributes
-    ----------
-    values
-        Values to leave out at the beginning.
-    settled
-        Whether less than half of the series is left out. If not, no end of the transient has been seen: the
-        series is too short, or it has no steady state.
-    """
+    """Where a series is to be cut."""
 
     values: int
+    """Values to leave out at the beginning."""
     settled: bool
+    """Whether less than half of the series is left out. If not, no end of the transient has been seen: the
+    series is too short, or it has no steady state.
+    """
 
 
 def mser(series: npt.ArrayLike, batch: int = BATCH) -> Truncation | None:
