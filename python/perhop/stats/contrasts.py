@@ -60,19 +60,15 @@ def contrast(
         A factor or level that there is not, or weights that do not add up to zero.
     """
     spread = _weights(parts, weights)
-    modelled = np.zeros_like(spread)
-    for term in parts.terms:
-        modelled += project(spread, parts.cube.axes(term))
+    modelled = sum((project(spread, parts.cube.axes(term)) for term in parts.terms), np.zeros_like(spread))
     value = float(np.sum(modelled * parts.cube.cells))
     inside = parts.cube.axes(tuple(name for name in parts.cube.factors if name in parts.inside))
     run = modelled.mean(axis=inside, keepdims=True) + np.zeros_like(modelled) if inside else modelled
-    variances = [(parts.between, float(np.sum(run**2)))]
-    if parts.within is not None:
-        variances.append((parts.within, float(np.sum((modelled - run) ** 2))))
-    used = [(part, share / parts.cube.replications) for part, share in variances if share > 1e-20]
+    shares = ((parts.between, float(np.sum(run**2))), (parts.within, float(np.sum((modelled - run) ** 2))))
+    used = [(part, share) for part, share in shares if part is not None and share > 1e-20]
     if not used or not all(part.df for part, _ in used):
         return Contrast(value, math.nan, 0, math.nan, math.nan, math.nan)
-    pieces = [(part.mean_square * share, part.df) for part, share in used]
+    pieces = [(part.mean_square * (share / parts.cube.replications), part.df) for part, share in used]
     variance = sum(piece for piece, _ in pieces)
     if variance == 0.0:
         return Contrast(value, 0.0, pieces[0][1], value, value, 1.0 if value == 0.0 else 0.0)
