@@ -285,6 +285,12 @@ class DamagedRunError(Exception):
         self.hint = hint
 
 
+class _Format(msgspec.Struct):
+    """The part of `record.json` that is read first."""
+
+    format: Any = None
+
+
 class _Mark(msgspec.Struct):
     """The fields of a `record.json` in every version of perhop, and of no other program."""
 
@@ -295,6 +301,7 @@ class _Mark(msgspec.Struct):
 
 
 # at import, in one thread: several that are the first to decode a type crash msgspec (0.22)
+_FORMAT = msgspec.json.Decoder(_Format)
 _MARK = msgspec.json.Decoder(_Mark)
 _RECORD = msgspec.json.Decoder(Record)
 
@@ -321,7 +328,7 @@ def _read_record(folder: Path) -> Record:
         message = f"{folder} is not a run folder: it has no readable record.json{made}"
         raise DamagedRunError(message) from error
     try:
-        version = msgspec.json.decode(text, type=dict[str, Any]).get("format")
+        version = _FORMAT.decode(text).format
         if isinstance(version, int) and version > FORMAT:
             message = f"{folder}: format {version} is from a newer perhop; this one reads up to {FORMAT}"
             raise DamagedRunError(message)
