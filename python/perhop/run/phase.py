@@ -77,13 +77,11 @@ def _equals(meaning: Description, losers: Set[str]) -> Iterator[list[str]]:
     flows = [of for of in tables.values() if len(of) > 1 and any(flow.name in losers for flow in of)]
     if not flows:
         return
-    out: dict[str, list[BareLink]] = {flow.source: [] for of in flows for flow in of}
-    into: dict[str, list[BareLink]] = {flow.target: [] for of in flows for flow in of}
+    out: dict[str, list[BareLink]] = defaultdict(list)
+    into: dict[str, list[BareLink]] = defaultdict(list)
     for link in meaning.bare_links:
-        if link.source in out:
-            out[link.source].append(link)
-        if link.target in into:
-            into[link.target].append(link)
+        out[link.source].append(link)
+        into[link.target].append(link)
     edges: dict[str, list[str]] = defaultdict(list)
     for edge in meaning.conditioners:
         for name in edge.source:
