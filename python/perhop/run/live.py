@@ -205,7 +205,7 @@ def probe(words: Sequence[str]) -> Probe | None:
 def privileged() -> list[str]:
     """Return the words before the program: ``sudo -n`` where needed and allowed.
 
-    Without any it makes a user namespace of its own.
+    Where it is not allowed the program makes a user namespace of its own.
     """
     if os.geteuid() == 0:
         return []

@@ -431,10 +431,10 @@ def write(
 
 def _command(scenario: Scenario, trace: Sequence[str]) -> str:
     """Return the command that makes the run again, from a file called as the scenario is."""
-    overrides = [word for assignment in scenario.overrides for word in ("-s", assignment)]
-    return shlex.join(
-        ["perhop", "run", scenario.name, *overrides, *(["--trace", ",".join(trace)] if trace else [])]
-    )
+    words = ["perhop", "run", scenario.name]
+    words += [word for assignment in scenario.overrides for word in ("-s", assignment)]
+    words += ["--trace", ",".join(trace)] if trace else []
+    return shlex.join(words)
 
 
 def table_hashes(tables: Mapping[str, pl.DataFrame]) -> dict[str, str]:

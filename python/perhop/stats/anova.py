@@ -106,15 +106,15 @@ def anova_of(parts: Strata, order: int | None = None) -> Anova:
     shown = [term for term in parts.terms if order is None or len(term) <= order]
     rows = [_tested(":".join(term), [term], parts) for term in shown]
     rows += _higher(parts, [term for term in parts.terms if term not in shown])
-    total = parts.total
-    split = parts.within is not None
     rest = {
         "blocks": parts.blocks,
-        "error between runs" if split else "error": parts.between,
+        "error" if parts.within is None else "error between runs": parts.between,
         "error within runs": parts.within,
-        "total": total,
+        "total": parts.total,
     }
-    rows += [(*_row(name, part, total), None, None, None) for name, part in rest.items() if part is not None]
+    for name, part in rest.items():
+        if part is not None:
+            rows.append((*_row(name, part, parts.total), None, None, None))
     return Anova(pl.DataFrame(rows, schema=COLUMNS, orient="row"), parts)
 
 
@@ -123,9 +123,8 @@ def _higher(parts: Strata, terms: Sequence[Term]) -> Iterator[tuple[object, ...]
     errors = dict.fromkeys(parts.error_name(term) for term in terms)
     for name in errors:
         where = f" {name.removeprefix('error ')}" if len(errors) > 1 else ""
-        yield _tested(
-            f"higher orders{where}", [term for term in terms if parts.error_name(term) == name], parts
-        )
+        mine = [term for term in terms if parts.error_name(term) == name]
+        yield _tested(f"higher orders{where}", mine, parts)
 
 
 def _tested(source: str, terms: Sequence[Term], parts: Strata) -> tuple[object, ...]:

@@ -62,12 +62,10 @@ class Effects:
             return self.mean
         term = self.strata.cube.term(levels)
         name = ":".join(levels[factor] for factor in term)
-        found = self.table.filter(term=":".join(term), level=name).select(
-            "effect", "standard_error", "low", "high"
-        )
+        found = self.table.filter(term=":".join(term), level=name)
         if found.is_empty():
             raise ValueError(f"there is no effect {levels}")
-        return Effect(*found.fill_null(math.nan).row(0))
+        return Effect(*found.select("effect", "standard_error", "low", "high").fill_null(math.nan).row(0))
 
 
 def effects(
