@@ -19,18 +19,13 @@ class Cell:
 def cells(scenario: str, chance: str = "", beside: str = "") -> list[Cell]:
     """Return the cells of a first look at a scenario that lies beside the notebook.
 
-    Parameters
-    ----------
-    chance
-        An override that lets seeds matter, where nothing in the scenario is random.
-    beside
-        Code before the file's name, where a notebook does not run in its own folder.
+    `chance` is an override that lets seeds matter, where nothing in the scenario is random; `beside` is code
+    before the file's name, where a notebook does not run in its own folder.
     """
-    prose = (
-        f"Nothing here is random, so other seeds change nothing; with `{chance}` they do. " if chance else ""
-    )
-    arguments = f'"{chance}", ' if chance else ""
-    table, index = ("flows", "name") if chance else ("classes", "class")
+    prose, arguments, table, index = "", "", "classes", "class"
+    if chance:
+        prose = f"Nothing here is random, so other seeds change nothing; with `{chance}` they do. "
+        arguments, table, index = f'"{chance}", ', "flows", "name"
     return [
         Cell(
             f"# Who gets what?\n\nA first look at `{scenario}`: one run, "
