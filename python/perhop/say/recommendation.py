@@ -21,7 +21,7 @@ from perhop.units import bit_rate, counted, duration
 if TYPE_CHECKING:
     from perhop.experiment.rules import Select
     from perhop.experiment.store import Store
-    from perhop.recommend.answer import Answer, AnswerRow
+    from perhop.recommend.answer import Answer, AnswerRow, Best
     from perhop.recommend.beside import Beside
     from perhop.scenario.scenario import Scenario
 
@@ -193,10 +193,16 @@ def _best(found: Answer) -> list[str]:
         return []
     parts = [
         f"{goals.of(one.goal.group[0])} {MEASURES[one.goal.response].called}: {short(one.treatment)}"
-        + ("" if one.sure else " (by the means; not settled)")
+        + _how_sure(one)
         for one in found.best
     ]
     return [f"Best for each by itself: {'. '.join(parts)}."]
+
+
+def _how_sure(best: Best) -> str:
+    others = f"{counted(best.others, 'other')} not shown to be worse" if best.others else ""
+    doubts = [one for one in ("" if best.sure else "by the means; not settled", others) if one]
+    return f" ({'; '.join(doubts)})" if doubts else ""
 
 
 def commands(store: Store, found: Answer) -> dict[str, str]:
@@ -248,12 +254,15 @@ def tables(found: Answer, forms: Sequence[Beside]) -> Iterator[Table]:
             rows = [
                 (
                     *(row.of or None, called(row) + (" (weighed)" if row.weighed else "")),
-                    *(value(row.response, row.means[which]) for which in (name, "taken")),
+                    value(row.response, row.changes[name].other),
+                    value(row.response, row.changes[name].taken),
                     between(row.changes[name]),
                 )
                 for row in found.rows
             ]
-            title = "means, and the change of pairs with an interval that holds at every look"
+            title = (
+                "geometric means of pairs of runs, their difference, and an interval that holds at every look"
+            )
             yield Table(f"Against {name}: {title}", columns, rows)
     if forms:
         rows = [
