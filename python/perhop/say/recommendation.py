@@ -21,7 +21,7 @@ from perhop.units import bit_rate, counted, duration
 if TYPE_CHECKING:
     from perhop.experiment.rules import Select
     from perhop.experiment.store import Store
-    from perhop.recommend.answer import Answer, AnswerRow, Best
+    from perhop.recommend.answer import Answer, AnswerRow
     from perhop.recommend.beside import Beside
     from perhop.scenario.scenario import Scenario
 
@@ -189,20 +189,23 @@ def _cost(found: Answer, name: str) -> str:
 
 
 def _best(found: Answer) -> list[str]:
-    if not found.best:
-        return []
-    parts = [
-        f"{goals.of(one.goal.group[0])} {MEASURES[one.goal.response].called}: {short(one.treatment)}"
-        + _how_sure(one)
-        for one in found.best
-    ]
-    return [f"Best for each by itself: {'. '.join(parts)}."]
-
-
-def _how_sure(best: Best) -> str:
-    others = f"{counted(best.others, 'other')} not shown to be worse" if best.others else ""
-    doubts = [one for one in ("" if best.sure else "by the means; not settled", others) if one]
-    return f" ({'; '.join(doubts)})" if doubts else ""
+    """Say what is best for each goal by itself, for which nothing need change, and which are open."""
+    settled, same, unsettled = [], [], []
+    for one in found.best:
+        what = f"{goals.of(one.goal.group[0])} {MEASURES[one.goal.response].called}"
+        others = f" ({counted(one.others, 'other')} not shown to be worse)" if one.others else ""
+        if not one.sure:
+            unsettled.append(what)
+        elif one.treatment == found.in_use:
+            same.append(what)
+        else:
+            settled.append(f"{what}: {short(one.treatment)}{others}")
+    parts = (
+        ("Best for each by itself", ". ".join(settled)),
+        ("Not better by a difference worth having than with what is in use", ", ".join(same)),
+        ("Not settled by itself", ", ".join(unsettled)),
+    )
+    return [f"{name}: {text}." for name, text in parts if text]
 
 
 def commands(store: Store, found: Answer) -> dict[str, str]:
@@ -254,14 +257,14 @@ def tables(found: Answer, forms: Sequence[Beside]) -> Iterator[Table]:
             rows = [
                 (
                     *(row.of or None, called(row) + (" (weighed)" if row.weighed else "")),
-                    value(row.response, row.changes[name].other),
-                    value(row.response, row.changes[name].taken),
-                    between(row.changes[name]),
+                    *(value(row.response, mean) for mean in (change.other, change.taken)),
+                    between(change),
                 )
                 for row in found.rows
+                for change in [row.changes[name]]
             ]
             title = (
-                "geometric means of pairs of runs, their difference, and an interval that holds at every look"
+                "geometric means of pairs of runs, and their change with an interval that holds at every look"
             )
             yield Table(f"Against {name}: {title}", columns, rows)
     if forms:
