@@ -143,7 +143,6 @@ def test_what_init_writes_works(cli: Cli, kind: str, tmp_path: Path) -> None:
     (program,) = tmp_path.glob("*.py")
     assert len(program.read_text().splitlines()) <= 50
     settings = {
-        "meter": ("-s", "ctr=1Mbit/s", "-s", "ptr=2Mbit/s"),
         "scheduler": ("-s", "gold=3", "--classes", "gold,rest,other"),
     }
     tested = cli("test-element", program.name, *settings.get(kind, ()))

@@ -65,12 +65,20 @@ def test_every_claim_of_a_sender_is_judged_for_each() -> None:
     assert "not judged" not in verdicts.values()
 
 
+OTHERS = ("laatu/aggregate.toml", "feroz/baseline.toml", "papagiannaki/y.toml")
+"""Networks of other studies that three of the five campaigns run, from copies in this folder."""
+
+
 def test_commands_on_record_name_scenarios_by_their_place_in_the_project() -> None:
-    """Those of other studies too: three of the five campaigns run their networks."""
     document = json.loads((PACK / "recorded" / "results.json").read_text())
     named = {one["command"].split()[2] for one in document["runs"]}
-    others = ("laatu/aggregate.toml", "feroz/baseline.toml", "papagiannaki/y.toml")
-    assert named == {"papers/today/line.toml", *(f"papers/{other}" for other in others)}
+    assert named == {"papers/today/line.toml", *(f"papers/{other}" for other in OTHERS)}
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_a_network_of_another_study_is_that_of_the_study(other: str) -> None:
+    own, theirs = (Scenario.load(path) for path in (PACK / Path(other).name, PACK.parent / other))
+    assert own.hash == theirs.hash
 
 
 def measured(claim: str, of: str) -> float:

@@ -147,16 +147,44 @@ def test_what_one_that_nobody_weighed_loses_is_shown_and_said(raced: Callable[..
     assert found.taken == "acks=copy"
     rows = {(row.of, row.response): row for row in found.rows}
     lost = rows["call", "goodput"]
-    assert (lost.means["best effort"], lost.means["taken"]) == (8e4, 0.0)
+    assert (lost.changes["best effort"].other, lost.changes["best effort"].taken) == (8e4, 0.0)
     assert lost.changes["best effort"].lost == found.replications
-    assert rows["call", "delay_p99"].means["best effort"] == 0.01
-    assert math.isnan(rows["call", "delay_p99"].means["taken"])
+    delay = rows["call", "delay_p99"].changes["best effort"]
+    assert delay.other == 0.01
+    assert math.isnan(delay.taken)
     cost = next(text for text in said if text.startswith("Against best effort"))
     runs = found.replications
     assert "better are web's mean time of a transfer -50 %" in cost
     assert f"worse are call's 99 % delay none in {runs} of {runs} runs" in cost
     assert f"call's goodput none in {runs} of {runs} runs" in cost
     assert f"meeting's goodput none in 1 of {runs} runs" in cost
+
+
+def test_means_of_a_table_are_those_of_which_the_change_is_the_difference(
+    raced: Callable[..., Store],
+) -> None:
+    def gives(name: str, number: int) -> Values:
+        # one slow run outweighs the rest in a plain mean, which would fall where the change rises
+        plain = {"web:transfer_mean": 1.0, "upload:goodput": 1e6 * (20.0 if number == 2 else 1.0)}
+        return {"web:transfer_mean": 0.5, "upload:goodput": 2e6} if name == COPY else plain
+
+    found, _ = _answer(raced([BEST_EFFORT, COPY], gives, WEB))
+    change = next(row for row in found.rows if row.response == "goodput").changes["best effort"]
+    runs = found.replications
+    assert change.runs == runs
+    assert change.other == pytest.approx(1e6 * 20.0 ** (1 / runs))
+    assert change.taken == pytest.approx(2e6)
+    assert change.percent == pytest.approx(100 * (change.taken / change.other - 1))
+
+
+def test_the_best_by_one_goal_is_what_is_in_use_among_equals(raced: Callable[..., Store]) -> None:
+    def gives(name: str, number: int) -> Values:
+        draw = 1.0 + 0.001 * (number % 3)
+        return {"web:transfer_mean": draw * (1.0 if name == COPY else 3.0), "upload:goodput": draw}
+
+    _, said = _answer(raced([BEST_EFFORT, COPY], gives, WEB, UPLOAD))
+    assert "Best for each by itself: web's mean time of a transfer: copy." in said
+    assert "Not better by a difference worth having than with what is in use: upload's goodput." in said
 
 
 def test_what_one_gains_that_had_nothing_is_said(raced: Callable[..., Store]) -> None:

@@ -16,6 +16,8 @@ from perhop.recommend.goals import MEASURES
 from perhop.stats.sequential import sequential_interval
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import polars as pl
 
     from perhop.experiment.design import Design
@@ -29,7 +31,8 @@ class Change:
     """A difference in percent over common runs, with an interval that holds at every look.
 
     In `lost` of these runs only the other candidate has a value above zero, in `gained` only the one taken;
-    where there are such, there is no percentage.
+    where there are such, there is no percentage. `other` and `taken` are what a measure was in these runs:
+    geometric means, of which `percent` is the difference, or plain ones where there is none.
     """
 
     percent: float
@@ -38,26 +41,32 @@ class Change:
     runs: int
     lost: int = 0
     gained: int = 0
+    other: float = math.nan
+    taken: float = math.nan
 
 
 @dataclass(frozen=True)
 class AnswerRow:
-    """A measure of a class: its means, and the changes by the candidate taken over two others."""
+    """A measure of a class: its mean with the candidate taken, and the changes over two others."""
 
     of: str
     response: str
-    means: dict[str, float]
+    mean: float
     changes: dict[str, Change]
     weighed: bool
 
 
 @dataclass(frozen=True)
 class Best:
-    """The best candidate for one goal by itself; `sure` where none is better by the margin."""
+    """The best candidate for one goal by itself; `sure` where none is better by the margin.
+
+    `others` were not shown to be worse. What is in use is the best as long as none is better by the margin.
+    """
 
     goal: Goal
     treatment: str
     sure: bool
+    others: int
 
 
 @dataclass(frozen=True)
@@ -304,22 +313,16 @@ def _rows(select: Select, found: Found, taken: int, against: dict[str, int]) -> 
         series = {k: _series(found[k], response, group) for k in {taken, *against.values()}}
         if not any(value for one in series.values() for value in one.values()):
             continue
-        # over the replications that all of them have, or those of the longest would be of other draws
-        both = set.intersection(*(set(one) for one in series.values() if one))
-        means = {
-            word: _mean({number: value for number, value in series[k].items() if number in both})
-            for word, k in {**against, "taken": taken}.items()
-        }
         changes = {
             word: _change(
-                {number: series[taken].get(number) for number in _shared(found, taken, k)},
-                {number: series[k].get(number) for number in _shared(found, taken, k)},
+                [(series[taken].get(number), series[k].get(number)) for number in _shared(found, taken, k)],
                 select.level,
                 zero_is_none=response in MEASURES,
             )
             for word, k in against.items()
         }
-        rows.append(AnswerRow(", ".join(group), response, means, changes, (response, group) in goals))
+        mean, weighed = _mean(series[taken].values()), (response, group) in goals
+        rows.append(AnswerRow(", ".join(group), response, mean, changes, weighed))
     return tuple(rows)
 
 
@@ -334,31 +337,32 @@ def _series(runs: Runs, response: str, group: tuple[str, ...]) -> dict[int, floa
     return {number: value for number, value in values.items() if value is not None}
 
 
-def _mean(values: dict[int, float]) -> float:
-    return math.fsum(values.values()) / len(values) if values else math.nan
+def _mean(values: Iterable[float | None]) -> float:
+    known = [one for one in values if one is not None]
+    return math.fsum(known) / len(known) if known else math.nan
 
 
-def _change(
-    taken: dict[int, float | None], other: dict[int, float | None], level: float, *, zero_is_none: bool
-) -> Change:
-    """Return the change of a measure, by the logarithms of pairs of runs."""
+def _change(pairs: list[tuple[float | None, float | None]], level: float, *, zero_is_none: bool) -> Change:
+    """Return the change of a measure, by the logarithms of pairs of runs: first the candidate taken."""
     none = (None, 0.0) if zero_is_none else (None,)
-    pairs = [(taken[one], other[one]) for one in taken if not (taken[one] in none and other[one] in none)]
-    lost = sum(x in none for x, _ in pairs)
-    gained = sum(y in none for _, y in pairs)
-    usable = [math.log(x / y) for x, y in pairs if x and y and x > 0 and y > 0]
+    lost = sum(x in none and y not in none for x, y in pairs)
+    gained = sum(y in none and x not in none for x, y in pairs)
+    pairs = [(x, y) for x, y in pairs if x not in none or y not in none]
+    usable = [(math.log(x), math.log(y)) for x, y in pairs if x and y and x > 0 and y > 0]
     if not usable or len(usable) < len(pairs):
-        return Change(math.nan, math.nan, math.nan, len(pairs), lost, gained)
-    found = sequential_interval(usable, level)
-    return Change(*_percent((found.mean, found.low, found.high)), len(pairs))
+        other, taken = (_mean(pair[k] for pair in pairs) for k in (1, 0))
+        return Change(math.nan, math.nan, math.nan, len(pairs), lost, gained, other, taken)
+    found = sequential_interval([x - y for x, y in usable], level)
+    other, taken = (math.exp(_mean(pair[k] for pair in usable)) for k in (1, 0))
+    return Change(*_percent((found.mean, found.low, found.high)), len(pairs), other=other, taken=taken)
 
 
 def _best(select: Select, goal: Goal, found: Found, names: list[str]) -> Best:
     """Run the race once more by one goal alone, with the runs that there are."""
-    alone = replace(select, goals=(goal,), baseline=None)
+    alone = replace(select, goals=(goal,))
     own = race(alone, len(names))
     for number in range(max(max(runs, default=0) for runs in found.values()) + 1):
         runs = [found[k].get(number) for k in range(len(names))]
         own.add([score(alone, one) for one in runs])
     choice = own.choice()
-    return Best(goal, names[int(choice.system)], bool(choice.decided))
+    return Best(goal, names[int(choice.system)], bool(choice.decided), int(own.left.sum()) - 1)

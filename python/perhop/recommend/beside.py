@@ -44,7 +44,7 @@ def beside(scenario: Scenario, found: Answer) -> list[Beside]:
     found
         The answer, for what was simulated.
     """
-    goodput = {row.of: row.means["taken"] for row in found.rows if row.response == "goodput"}
+    goodput = {row.of: row.mean for row in found.rows if row.response == "goodput"}
     meaning = scenario.describe()
     members: dict[str, set[str]] = {}
     named = [(one.class_, one.name) for one in meaning.flows] + [

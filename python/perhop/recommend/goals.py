@@ -178,11 +178,15 @@ def in_words(goals: Sequence[Goal], expression: str | None) -> str:
     """Describe the goals."""
     if expression is not None:
         return f"{'less' if goals[0].weight < 0 else 'more'} of {expression}"
-    parts = [f"{of(one.group[0])} {MEASURES[one.response].called}" for one in goals]
-    weights = {abs(one.weight) for one in goals}
-    if len(weights) > 1:
-        parts = [f"{part} (weight {abs(one.weight):g})" for part, one in zip(parts, goals, strict=True)]
-    return ", ".join(parts) + (", percent for percent alike" if len(weights) == 1 < len(goals) else "")
+    by_weight: dict[float, list[str]] = {}
+    for one in goals:
+        names = by_weight.setdefault(abs(one.weight), [])
+        names.append(f"{of(one.group[0])} {MEASURES[one.response].called}")
+    if len(by_weight) > 1:
+        weights = sorted(by_weight, reverse=True)
+        return "; ".join(f"{', '.join(by_weight[weight])} (weight {weight:g})" for weight in weights)
+    (names,) = by_weight.values()
+    return ", ".join(names) + (", percent for percent alike" if len(names) > 1 else "")
 
 
 def of(name: str) -> str:

@@ -189,14 +189,23 @@ def _cost(found: Answer, name: str) -> str:
 
 
 def _best(found: Answer) -> list[str]:
-    if not found.best:
-        return []
-    parts = [
-        f"{goals.of(one.goal.group[0])} {MEASURES[one.goal.response].called}: {short(one.treatment)}"
-        + ("" if one.sure else " (by the means; not settled)")
-        for one in found.best
-    ]
-    return [f"Best for each by itself: {'. '.join(parts)}."]
+    """Say what is best for each goal by itself, for which nothing need change, and which are open."""
+    settled, same, unsettled = [], [], []
+    for one in found.best:
+        what = f"{goals.of(one.goal.group[0])} {MEASURES[one.goal.response].called}"
+        others = f" ({counted(one.others, 'other')} not shown to be worse)" if one.others else ""
+        if not one.sure:
+            unsettled.append(what)
+        elif one.treatment == found.in_use:
+            same.append(what)
+        else:
+            settled.append(f"{what}: {short(one.treatment)}{others}")
+    parts = (
+        ("Best for each by itself", ". ".join(settled)),
+        ("Not better by a difference worth having than with what is in use", ", ".join(same)),
+        ("Not settled by itself", ", ".join(unsettled)),
+    )
+    return [f"{name}: {text}." for name, text in parts if text]
 
 
 def commands(store: Store, found: Answer) -> dict[str, str]:
@@ -248,12 +257,15 @@ def tables(found: Answer, forms: Sequence[Beside]) -> Iterator[Table]:
             rows = [
                 (
                     *(row.of or None, called(row) + (" (weighed)" if row.weighed else "")),
-                    *(value(row.response, row.means[which]) for which in (name, "taken")),
-                    between(row.changes[name]),
+                    *(value(row.response, mean) for mean in (change.other, change.taken)),
+                    between(change),
                 )
                 for row in found.rows
+                for change in [row.changes[name]]
             ]
-            title = "means, and the change of pairs with an interval that holds at every look"
+            title = (
+                "geometric means of pairs of runs, and their change with an interval that holds at every look"
+            )
             yield Table(f"Against {name}: {title}", columns, rows)
     if forms:
         rows = [
