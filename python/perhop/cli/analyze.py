@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from perhop.cli import comparing, options
 from perhop.cli.exit import UsageError
+from perhop.cli.options import argument, flag, option
 from perhop.cli.output import json_text, note, print_json
 from perhop.say.document import Part
 from perhop.say.terminal import show
@@ -20,46 +19,24 @@ if TYPE_CHECKING:
 
 
 def command(
-    store: Annotated[Path, typer.Argument(metavar="STORE", help="Folder of a campaign.")],
-    response: Annotated[
-        list[str] | None,
-        typer.Option("--response", metavar="NAME", help="Response to show; may be repeated. Default: all."),
-    ] = None,
-    keep: Annotated[
-        str | None,
-        typer.Option("--keep", metavar="EFFECTS", help="Effects of a trimmed model, such as C,P,C:P."),
-    ] = None,
-    order: Annotated[
-        int | None,
-        typer.Option("--order", min=1, metavar="N", help="Show effects of up to N factors, such as 3."),
-    ] = None,
+    store: Path = argument("STORE", "Folder of a campaign."),
+    response: list[str] | None = option(
+        "--response", "NAME", "Response to show; may be repeated. Default: all."
+    ),
+    keep: str | None = option("--keep", "EFFECTS", "Effects of a trimmed model, such as C,P,C:P."),
+    order: int | None = option("--order", "N", "Show effects of up to N factors, such as 3.", min=1),
     level: options.Level = 0.95,
-    pairs: Annotated[
-        bool, typer.Option("--pairs", help="Compare all pairs of treatments (Tukey) instead.")
-    ] = False,
-    compare: Annotated[
-        tuple[str, str] | None,
-        typer.Option(
-            "--compare", metavar="A B", help="Compare two treatments, replication by replication, instead."
-        ),
-    ] = None,
-    margin: Annotated[
-        str | None,
-        typer.Option(
-            "--margin", metavar="WIDTH", help="With --compare: are both the same within it, 2% or a number?"
-        ),
-    ] = None,
-    claims: Annotated[
-        list[Path] | None,
-        typer.Option("--claims", metavar="FILE", help="Judge the claims of a file (TOML) instead."),
-    ] = None,
+    pairs: bool = flag("--pairs", "Compare all pairs of treatments (Tukey) instead."),
+    compare: tuple[str, str] | None = option(
+        "--compare", "A B", "Compare two treatments, replication by replication, instead."
+    ),
+    margin: str | None = option(
+        "--margin", "WIDTH", "With --compare: are both the same within it, 2% or a number?"
+    ),
+    claims: list[Path] | None = option("--claims", "FILE", "Judge the claims of a file (TOML) instead."),
     where: options.Where = None,
-    csv: Annotated[
-        bool, typer.Option("--csv", help="Print the means, or with --claims the verdicts, as CSV.")
-    ] = False,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write the JSON there as well.")
-    ] = None,
+    csv: bool = flag("--csv", "Print the means, or with --claims the verdicts, as CSV."),
+    out: Path | None = option("-o --out", "FILE", "Write the JSON there as well."),
     force: options.Force = False,
     whole: options.All = False,
     as_json: options.Json = False,

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from typing import Annotated
-
-import typer
 
 from perhop.cli import options
 from perhop.cli.exit import CommandError, ExitCode, UsageError
+from perhop.cli.options import option
 
 
 def command(
-    case: Annotated[
-        list[str] | None, typer.Option("--case", metavar="ID", help="Only this case; may be repeated.")
-    ] = None,
+    case: list[str] | None = option("--case", "ID", "Only this case; may be repeated."),
     as_json: options.Json = False,
 ) -> int:
     """Measure speed and memory of the engine (needs the source checkout and cargo)."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
-
-import typer
+from typing import TYPE_CHECKING, NamedTuple
 
 from perhop.cli import options
 from perhop.cli.exit import ExitCode
+from perhop.cli.options import argument
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,13 +17,9 @@ if TYPE_CHECKING:
 
 
 def command(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE...",
-            help="Scenario, campaign or claims files (TOML), lesson.toml, or studies (DIR).",
-        ),
-    ],
+    files: list[Path] = argument(
+        "FILE...", "Scenario, campaign or claims files (TOML), lesson.toml, or studies (DIR)."
+    ),
     overrides: options.Set = None,
     as_json: options.Json = False,
 ) -> int:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from perhop.cli import comparing, options
 from perhop.cli.exit import UsageError
+from perhop.cli.options import argument, option
 from perhop.cli.output import print_json
 from perhop.say.terminal import show
 
@@ -22,32 +21,17 @@ _MOST = 8
 
 
 def command(
-    what: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="RUN RUN...",
-            help="Folders of runs; or the store of a campaign and two of its treatments.",
-        ),
-    ],
-    margin: Annotated[
-        str | None,
-        typer.Option(
-            "--margin", metavar="WIDTH", help="Treatments: are both the same within it, 2% or a number?"
-        ),
-    ] = None,
+    what: list[str] = argument(
+        "RUN RUN...", "Folders of runs; or the store of a campaign and two of its treatments."
+    ),
+    margin: str | None = option(
+        "--margin", "WIDTH", "Treatments: are both the same within it, 2% or a number?"
+    ),
     where: options.Where = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", metavar="FILE", help="Page to write about runs, - for stdout."),
-    ] = None,
-    figure: Annotated[
-        str | None,
-        typer.Option(
-            "--figure",
-            metavar="NAME",
-            help="Runs: one figure into FILE (svg, pdf, png, csv): over-time or delays.",
-        ),
-    ] = None,
+    out: Path | None = option("-o --out", "FILE", "Page to write about runs, - for stdout."),
+    figure: str | None = option(
+        "--figure", "NAME", "Runs: one figure into FILE (svg, pdf, png, csv): over-time or delays."
+    ),
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from perhop.cli import options, queues
 from perhop.cli.exit import ExitCode, UsageError
+from perhop.cli.options import option
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -40,47 +39,28 @@ class Sheet:
 
 def command(
     scenario: options.ScenarioFile,
-    with_: Annotated[
-        With,
-        typer.Option(
-            "--with",
-            help="Marks of ACKs by rules for nftables or by eBPF; queues by tc, OpenWrt's sqm or OpenConfig.",
-        ),
-    ] = With.NFT,
-    node: Annotated[
-        str | None,
-        typer.Option(
-            "--at",
-            metavar="NODE",
-            help="The node whose queues it is; with nft, the router that marks ACKs.",
-        ),
-    ] = None,
-    hosts: Annotated[
-        list[str] | None, typer.Option("--host", metavar="NAME", help="This receiver; may be repeated.")
-    ] = None,
-    flows: Annotated[
-        list[str] | None, typer.Option("--flow", metavar="NAME", help="These flows; may be repeated.")
-    ] = None,
-    addresses: Annotated[
-        list[str] | None,
-        typer.Option("--address", metavar="NODE=IP", help="Address of a sender, to tell flows apart by."),
-    ] = None,
-    shape: Annotated[
-        str | None,
-        typer.Option(
-            "--shape",
-            metavar="SHARE",
-            help="With queues: hold the device to this share of the line; of sqm 95% by default.",
-        ),
-    ] = None,
-    device: Annotated[
-        str | None,
-        typer.Option(
-            "--device",
-            metavar="DEV",
-            help="Its interface, for eBPF eth0 by default; with queues NODE=DEV,... by the other end.",
-        ),
-    ] = None,
+    with_: With = option(
+        "--with",
+        None,
+        "Marks of ACKs by rules for nftables or by eBPF; queues by tc, OpenWrt's sqm or OpenConfig.",
+        With.NFT,
+    ),
+    node: str | None = option(
+        "--at", "NODE", "The node whose queues it is; with nft, the router that marks ACKs."
+    ),
+    hosts: list[str] | None = option("--host", "NAME", "This receiver; may be repeated."),
+    flows: list[str] | None = option("--flow", "NAME", "These flows; may be repeated."),
+    addresses: list[str] | None = option(
+        "--address", "NODE=IP", "Address of a sender, to tell flows apart by."
+    ),
+    shape: str | None = option(
+        "--shape", "SHARE", "With queues: hold the device to this share of the line; of sqm 95% by default."
+    ),
+    device: str | None = option(
+        "--device",
+        "DEV",
+        "Its interface, for eBPF eth0 by default; with queues NODE=DEV,... by the other end.",
+    ),
     overrides: options.Set = None,
     as_json: options.Json = False,
 ) -> int:

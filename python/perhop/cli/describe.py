@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from perhop.cli import options
+from perhop.cli.options import flag
 from perhop.cli.output import print_json
 from perhop.say.document import MOST_ROWS, Part, Table, filled
 from perhop.say.terminal import show
@@ -27,9 +26,7 @@ def command(
     overrides: options.Set = None,
     seed: options.Seed = None,
     until: options.Until = None,
-    as_toml: Annotated[
-        bool, typer.Option("--toml", help="Print the resolved scenario, itself a valid file.")
-    ] = False,
+    as_toml: bool = flag("--toml", "Print the resolved scenario, itself a valid file."),
     as_json: options.Json = False,
 ) -> None:
     """Show what a scenario means: nodes, links, ports, conditioners and flows."""

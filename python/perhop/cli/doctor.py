@@ -7,13 +7,12 @@ import platform
 import shutil
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
-from typing import Annotated
 
 import msgspec
-import typer
 
 from perhop.cli import options
 from perhop.cli.exit import ExitCode
+from perhop.cli.options import flag
 from perhop.cli.output import note, print_json
 from perhop.say.document import Table
 from perhop.say.terminal import show
@@ -37,10 +36,7 @@ class Finding:
 
 
 def command(
-    parallel: Annotated[
-        bool,
-        typer.Option("--parallel", help="Measure how many runs on real packets may go side by side."),
-    ] = False,
+    parallel: bool = flag("--parallel", "Measure how many runs on real packets may go side by side."),
     as_json: options.Json = False,
 ) -> int:
     """Say what this machine can do and what is missing."""

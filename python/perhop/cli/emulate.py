@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from perhop.cli import options, run
+from perhop.cli.options import option
 
 
 def command(
@@ -17,10 +15,7 @@ def command(
     until: options.Until = None,
     trace: run.Trace = None,
     pcap: run.Pcap = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", metavar="DIR", help="Folder; default out/<scenario>-live-<seed>."),
-    ] = None,
+    out: Path | None = option("-o --out", "DIR", "Folder; default out/<scenario>-live-<seed>."),
     force: run.Force = False,
     report: run.Report = False,
     as_json: options.Json = False,

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast, get_args
-
-import typer
+from typing import TYPE_CHECKING, cast, get_args
 
 from perhop.cli import comparing, options
 from perhop.cli.exit import UsageError
+from perhop.cli.options import argument, option
 from perhop.cli.output import meant, print_json
 from perhop.say.document import Table
 from perhop.say.terminal import show
@@ -24,47 +23,23 @@ _FIRST = "response-1-"
 
 
 def command(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, or the store of a campaign.")],
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME",
-            help="Figure: cwnd, goodput, queue, delay, red, ...; of a campaign main, ...; else all listed.",
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="svg, pdf, png, or csv for the numbers; default NAME.svg. - for stdout: svg.",
-        ),
-    ] = None,
-    flow: Annotated[
-        list[str] | None,
-        typer.Option("--flow", metavar="NAME", help="Of a trace of TCP this flow; may be repeated."),
-    ] = None,
-    begin: Annotated[
-        str | None,
-        typer.Option("--from", metavar="TIME", help="Where the axis of time begins, such as 2.5s."),
-    ] = None,
-    end: Annotated[str | None, typer.Option("--to", metavar="TIME", help="Where it ends.")] = None,
+    run: Path = argument("RUN", "Folder of a run, or the store of a campaign."),
+    name: str | None = argument(
+        "NAME",
+        "Figure: cwnd, goodput, queue, delay, red, ...; of a campaign main, ...; else all listed.",
+        None,
+    ),
+    out: Path | None = option(
+        "-o --out", "FILE", "svg, pdf, png, or csv for the numbers; default NAME.svg. - for stdout: svg."
+    ),
+    flow: list[str] | None = option("--flow", "NAME", "Of a trace of TCP this flow; may be repeated."),
+    begin: str | None = option("--from", "TIME", "Where the axis of time begins, such as 2.5s."),
+    end: str | None = option("--to", "TIME", "Where it ends."),
     where: options.Where = None,
-    over: Annotated[
-        str | None,
-        typer.Option("--over", metavar="FACTOR", help="Of a campaign's curve: the axis; others are lines."),
-    ] = None,
-    response: Annotated[
-        str | None, typer.Option("--response", metavar="NAME", help="Of a campaign's curve: what is drawn.")
-    ] = None,
-    size: Annotated[
-        str | None, typer.Option("--size", metavar="WxH", help="For print: 3.5x2.6in, 88x66mm or 8.8x6.6cm.")
-    ] = None,
-    font: Annotated[
-        str | None,
-        typer.Option("--font", metavar="FONT", help="For print: its points, its family, or FAMILY POINTS."),
-    ] = None,
+    over: str | None = option("--over", "FACTOR", "Of a campaign's curve: the axis; others are lines."),
+    response: str | None = option("--response", "NAME", "Of a campaign's curve: what is drawn."),
+    size: str | None = option("--size", "WxH", "For print: 3.5x2.6in, 88x66mm or 8.8x6.6cm."),
+    font: str | None = option("--font", "FONT", "For print: its points, its family, or FAMILY POINTS."),
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:

@@ -11,6 +11,7 @@ import typer
 
 from perhop.cli import options
 from perhop.cli.exit import CommandError, ExitCode, UsageError
+from perhop.cli.options import argument, option
 from perhop.units import quantity
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def _group() -> None:
 
 @group.command("ns2")
 def ns2(
-    script: Annotated[Path, typer.Argument(metavar="SCRIPT", help="Script of ns-2 (OTcl).")],
+    script: Path = argument("SCRIPT", "Script of ns-2 (OTcl)."),
     out: Out = None,
     force: options.Force = False,
     as_json: options.Json = False,
@@ -53,26 +54,15 @@ def ns2(
 
 @group.command("tc")
 def tc(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE",
-            help="What tc shows of a device, or a script of its commands; - for standard input.",
-        ),
-    ],
+    file: Path = argument(
+        "FILE", "What tc shows of a device, or a script of its commands; - for standard input."
+    ),
     out: Out = None,
-    device: Annotated[
-        str | None, typer.Option("--device", metavar="DEV", help="Of several devices this one.")
-    ] = None,
-    rate: Annotated[
-        str | None,
-        typer.Option(
-            "--rate", metavar="RATE", help="Of the link behind it; twice what it is held to, or 100Mbit/s."
-        ),
-    ] = None,
-    round_trip: Annotated[
-        str, typer.Option("--round-trip", metavar="TIME", help="There and back, nothing waiting.")
-    ] = "30ms",
+    device: str | None = option("--device", "DEV", "Of several devices this one."),
+    rate: str | None = option(
+        "--rate", "RATE", "Of the link behind it; twice what it is held to, or 100Mbit/s."
+    ),
+    round_trip: str = option("--round-trip", "TIME", "There and back, nothing waiting.", "30ms"),
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> int:
@@ -90,16 +80,14 @@ def tc(
     return _finish(found, file, "tc", out, may_replace, as_json)
 
 
-def _base(option: str, text: str, unit: str, such_as: str, scale: float = 1.0) -> int:
+def _base(name: str, text: str, unit: str, such_as: str, scale: float = 1.0) -> int:
     """Return the value of an option in base units."""
     try:
         value, found = quantity(text)
     except ValueError:
         value, found = 0.0, ""
     if found != unit or not 0 < value * scale < 1e18:
-        raise UsageError(
-            f"{option} {text}: not a {option[2:].replace('-', ' ')}", f"such as {option} {such_as}"
-        )
+        raise UsageError(f"{name} {text}: not a {name[2:].replace('-', ' ')}", f"such as {name} {such_as}")
     return round(value * scale)
 
 

@@ -12,6 +12,7 @@ import typer
 from perhop.cli import options
 from perhop.cli.campaign import Jobs
 from perhop.cli.exit import CommandError, ExitCode, UsageError
+from perhop.cli.options import argument, option
 from perhop.cli.output import note, print_json
 from perhop.cli.progress import Progress
 from perhop.say.terminal import show
@@ -41,7 +42,7 @@ def _group() -> None:
 
 @group.command("check")
 def check(
-    answers: Annotated[Path, typer.Argument(metavar="ANSWERS", help="File of predictions (TOML).")],
+    answers: Path = argument("ANSWERS", "File of predictions (TOML)."),
     lesson: Where = None,
     jobs: Jobs = None,
     as_json: options.Json = False,
@@ -63,14 +64,11 @@ def check(
 
 @group.command("collect")
 def collect(
-    what: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="ANSWERS...", help="Files of predictions, or folders: all in them named *answers.toml."
-        ),
-    ],
+    what: list[Path] = argument(
+        "ANSWERS...", "Files of predictions, or folders: all in them named *answers.toml."
+    ),
     lesson: Where = None,
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Page to write.")] = None,
+    out: Path | None = option("-o --out", "FILE", "Page to write."),
     jobs: Jobs = None,
     force: options.Force = False,
     as_json: options.Json = False,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -40,6 +40,21 @@ Where = Annotated[
 ]
 
 T = TypeVar("T")
+
+
+def option(names: str, metavar: str | None, text: str, default: Any = None, **limits: Any) -> Any:
+    """Declare an option: its names, what its value is called, its help, its default and its limits."""
+    return typer.Option(default, *names.split(), metavar=metavar, help=text, **limits)
+
+
+def flag(name: str, text: str) -> Any:
+    """Declare an option without a value."""
+    return typer.Option(False, name, help=text)
+
+
+def argument(metavar: str, text: str, default: Any = ...) -> Any:
+    """Declare an argument; without a default it must be given."""
+    return typer.Argument(default, metavar=metavar, help=text)
 
 
 def load(

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from perhop.cli import options
+from perhop.cli.options import argument, option
 from perhop.cli.output import note, print_json
 
 
 def command(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a study, with a study.toml.")],
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Default: out/<folder's name>.zip.")
-    ] = None,
+    directory: Path = argument("DIR", "Folder of a study, with a study.toml."),
+    out: Path | None = option("-o --out", "FILE", "Default: out/<folder's name>.zip."),
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:

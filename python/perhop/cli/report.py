@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from mimetypes import MimeTypes
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from perhop.cli import options
 from perhop.cli.exit import UsageError
+from perhop.cli.options import argument, option
 
 if TYPE_CHECKING:
     from perhop.report.tcp import View
@@ -17,29 +16,15 @@ if TYPE_CHECKING:
 
 
 def command(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, or the store of a campaign.")],
-    flow: Annotated[
-        list[str] | None,
-        typer.Option("--flow", metavar="NAME", help="Flow whose trace of TCP is drawn; may be repeated."),
-    ] = None,
-    begin: Annotated[
-        str | None, typer.Option("--from", metavar="TIME", help="Where its figures begin, such as 2.5s.")
-    ] = None,
-    end: Annotated[str | None, typer.Option("--to", metavar="TIME", help="Where they end.")] = None,
+    run: Path = argument("RUN", "Folder of a run, or the store of a campaign."),
+    flow: list[str] | None = option("--flow", "NAME", "Flow whose trace of TCP is drawn; may be repeated."),
+    begin: str | None = option("--from", "TIME", "Where its figures begin, such as 2.5s."),
+    end: str | None = option("--to", "TIME", "Where they end."),
     where: options.Where = None,
-    claims: Annotated[
-        list[Path] | None,
-        typer.Option("--claims", metavar="FILE", help="Of a campaign: with the claims of a file, judged."),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="Page to write, - for stdout; default RUN/report.html.",
-        ),
-    ] = None,
+    claims: list[Path] | None = option(
+        "--claims", "FILE", "Of a campaign: with the claims of a file, judged."
+    ),
+    out: Path | None = option("-o --out", "FILE", "Page to write, - for stdout; default RUN/report.html."),
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:

@@ -10,13 +10,12 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 import perhop
 from perhop.cli import options
 from perhop.cli.exit import ExitCode, UsageError
+from perhop.cli.options import argument, flag, option
 from perhop.cli.output import meant, note
 from perhop.cli.progress import Progress
 from perhop.say.claims import depends
@@ -39,63 +38,28 @@ VERIFY = 12
 
 
 def command(
-    paper: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[STUDY]",
-            help="A folder with a study.toml, a file that `perhop pack` made, or one of: "
-            f"{', '.join(PAPERS)}; default: all of these.",
-        ),
-    ] = None,
-    verify: Annotated[
-        str | None,
-        typer.Option(
-            "--verify",
-            metavar="N|all",
-            help=f"Runs on record to make again, default {VERIFY}; all: every run, judged anew.",
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            "--seed",
-            min=0,
-            metavar="N",
-            help="Make the same runs on record again; default: others each time.",
-        ),
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Shorter runs made now, not the record; says what it leaves out.")
-    ] = False,
-    fitted: Annotated[
-        bool,
-        typer.Option(
-            "--fitted", help="Judge claims at the fitted point alone, not under what the paper leaves open."
-        ),
-    ] = False,
-    calibrate: Annotated[
-        bool,
-        typer.Option("--calibrate", help="Search the study's free parameters again and print the record."),
-    ] = False,
-    record: Annotated[
-        bool,
-        typer.Option("--record", help="Of one study, in full: write its pack's recorded/ anew as well."),
-    ] = False,
-    clock: Annotated[
-        str | None,
-        typer.Option("--on", metavar="kernel", help="On real packets too: paper, simulator and kernel."),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", metavar="DIR", help="Folder; default out/<paper>, for all out/studies."),
-    ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option("-j", "--jobs", min=1, metavar="N", help="Runs side by side; default: all cores."),
-    ] = None,
-    trust: Annotated[
-        bool, typer.Option("--trust", help="Let a packed study run the programs in it, with all your rights.")
-    ] = False,
+    paper: str | None = argument(
+        "[STUDY]",
+        "A folder with a study.toml, a file that `perhop pack` made, or one of: "
+        f"{', '.join(PAPERS)}; default: all of these.",
+        None,
+    ),
+    verify: str | None = option(
+        "--verify", "N|all", f"Runs on record to make again, default {VERIFY}; all: every run, judged anew."
+    ),
+    seed: int | None = option(
+        "--seed", "N", "Make the same runs on record again; default: others each time.", min=0
+    ),
+    quick: bool = flag("--quick", "Shorter runs made now, not the record; says what it leaves out."),
+    fitted: bool = flag(
+        "--fitted", "Judge claims at the fitted point alone, not under what the paper leaves open."
+    ),
+    calibrate: bool = flag("--calibrate", "Search the study's free parameters again and print the record."),
+    record: bool = flag("--record", "Of one study, in full: write its pack's recorded/ anew as well."),
+    clock: str | None = option("--on", "kernel", "On real packets too: paper, simulator and kernel."),
+    out: Path | None = option("-o --out", "DIR", "Folder; default out/<paper>, for all out/studies."),
+    workers: int | None = option("-j --jobs", "N", "Runs side by side; default: all cores.", min=1),
+    trust: bool = flag("--trust", "Let a packed study run the programs in it, with all your rights."),
     as_json: options.Json = False,
 ) -> int:
     """Repeat published studies: their tables and figures beside ours, their claims judged."""

@@ -12,6 +12,7 @@ import typer
 import perhop
 from perhop.cli import options
 from perhop.cli.exit import ExitCode, UsageError
+from perhop.cli.options import option
 
 if TYPE_CHECKING:
     from perhop.run.record import Record
@@ -54,9 +55,7 @@ def command(
     until: options.Until = None,
     trace: Trace = None,
     pcap: Pcap = None,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="DIR", help="Folder; default out/<scenario>-<seed>.")
-    ] = None,
+    out: Path | None = option("-o --out", "DIR", "Folder; default out/<scenario>-<seed>."),
     force: Force = False,
     report: Report = False,
     as_json: options.Json = False,

@@ -6,31 +6,18 @@ import errno
 import sys
 from pathlib import Path
 from stat import S_ISREG
-from typing import Annotated
-
-import typer
 
 from perhop.cli import options
 from perhop.cli.exit import CommandError, ExitCode, UsageError
+from perhop.cli.options import argument, flag, option
 
 
 def command(
-    places: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="[STORE|FOLDER]...",
-            help="Stores, runs, scenario files, or folders with such in them; default out.",
-        ),
-    ] = None,
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, metavar="N", help="Port; 0 is a free one.")
-    ] = 0,
-    trust: Annotated[
-        bool,
-        typer.Option(
-            "--trust", help="Run elements in Python of the scenarios: their programs can do anything."
-        ),
-    ] = False,
+    places: list[Path] | None = argument(
+        "[STORE|FOLDER]...", "Stores, runs, scenario files, or folders with such in them; default out.", None
+    ),
+    port: int = option("--port", "N", "Port; 0 is a free one.", 0, min=0, max=65535),
+    trust: bool = flag("--trust", "Run elements in Python of the scenarios: their programs can do anything."),
     as_json: options.Json = False,
 ) -> None:
     """Show runs and campaigns in the browser, change settings and run them; on this machine alone."""

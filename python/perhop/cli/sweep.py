@@ -6,12 +6,11 @@ import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from perhop.cli import campaign, options
 from perhop.cli.exit import UsageError
+from perhop.cli.options import option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,30 +22,20 @@ if TYPE_CHECKING:
 
 def command(
     scenario: options.ScenarioFile,
-    measure: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--measure",
-            metavar="[NAME=]EXPR",
-            help="What is measured in each run: 'goodput=mean(flows.goodput_bit_s)'; may be repeated. "
-            "What the scenario promises ([[sla]]) is measured as well.",
-        ),
-    ] = None,
-    vary: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--vary",
-            metavar="PATH=A,B,C",
-            help="A setting and its values; may be repeated: all are crossed. None: the scenario as it is.",
-        ),
-    ] = None,
-    replications: Annotated[
-        int, typer.Option("--replications", min=1, metavar="N", help="Of each treatment.")
-    ] = 10,
+    measure: list[str] | None = option(
+        "--measure",
+        "[NAME=]EXPR",
+        "What is measured in each run: 'goodput=mean(flows.goodput_bit_s)'; may be repeated. "
+        "What the scenario promises ([[sla]]) is measured as well.",
+    ),
+    vary: list[str] | None = option(
+        "--vary",
+        "PATH=A,B,C",
+        "A setting and its values; may be repeated: all are crossed. None: the scenario as it is.",
+    ),
+    replications: int = option("--replications", "N", "Of each treatment.", 10, min=1),
     overrides: options.Set = None,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="DIR", help="Store; default out/<scenario>-sweep.")
-    ] = None,
+    out: Path | None = option("-o --out", "DIR", "Store; default out/<scenario>-sweep."),
     jobs: campaign.Jobs = None,
     executor: campaign.ExecutorUrl = None,
     until_ci: campaign.UntilCi = None,

@@ -4,37 +4,23 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from perhop.cli import options
 from perhop.cli.exit import UsageError
+from perhop.cli.options import argument, option
 
 if TYPE_CHECKING:
     import polars as pl
 
 
 def command(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, or the store of a campaign.")],
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME", help="Table: flows, classes, links, queues, series, ...; of a store, scalars."
-        ),
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", metavar="FILE", help="csv or parquet; without it CSV goes to stdout."),
-    ] = None,
-    where: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--where",
-            metavar="COLUMN=VALUE",
-            help="Only rows that have this; may be repeated, all must hold.",
-        ),
-    ] = None,
+    run: Path = argument("RUN", "Folder of a run, or the store of a campaign."),
+    name: str = argument("NAME", "Table: flows, classes, links, queues, series, ...; of a store, scalars."),
+    out: Path | None = option("-o --out", "FILE", "csv or parquet; without it CSV goes to stdout."),
+    where: list[str] | None = option(
+        "--where", "COLUMN=VALUE", "Only rows that have this; may be repeated, all must hold."
+    ),
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> None:

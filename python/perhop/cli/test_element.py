@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, NamedTuple
-
-import typer
+from typing import NamedTuple
 
 from perhop.cli import options
 from perhop.cli.exit import CommandError, ExitCode, UsageError
+from perhop.cli.options import argument, flag, option
 
 LAWS = {
     "books_balance": "every packet is kept, sent or dropped, and told; flows stay in order; the limit holds",
@@ -30,25 +29,13 @@ CALLED = {"control": "congestion control", "ack": "policy for ACKs"}
 
 
 def command(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file with elements in Python.")],
-    name: Annotated[
-        str | None,
-        typer.Option("--name", metavar="CLASS", help="One class; default every element of the file."),
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("-s", "--set", metavar="NAME=VALUE", help="A setting of the class; may be repeated."),
-    ] = None,
-    limit: Annotated[str, typer.Option("--limit", metavar="SIZE", help="Most that waits in a queue.")] = "8p",
-    classes: Annotated[
-        str, typer.Option("--classes", metavar="NAMES", help="Classes of a scheduler's port.")
-    ] = "a,b,c",
-    aware: Annotated[
-        bool, typer.Option("--color-aware", help="A meter looks at the colours that packets come with.")
-    ] = False,
-    cases: Annotated[
-        int, typer.Option("--cases", min=1, metavar="N", help="Random sequences of calls for each law.")
-    ] = 256,
+    file: Path = argument("FILE", "A file with elements in Python."),
+    name: str | None = option("--name", "CLASS", "One class; default every element of the file."),
+    settings: list[str] | None = option("-s --set", "NAME=VALUE", "A setting of the class; may be repeated."),
+    limit: str = option("--limit", "SIZE", "Most that waits in a queue.", "8p"),
+    classes: str = option("--classes", "NAMES", "Classes of a scheduler's port.", "a,b,c"),
+    aware: bool = flag("--color-aware", "A meter looks at the colours that packets come with."),
+    cases: int = option("--cases", "N", "Random sequences of calls for each law.", 256, min=1),
     as_json: options.Json = False,
 ) -> int:
     """Ask of elements in Python what perhop's own must obey; this runs the file."""
