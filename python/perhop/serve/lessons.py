@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, quote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from perhop.lesson import form
@@ -35,7 +35,7 @@ def routes(site: Site) -> list[Route]:
         """Return what answers a request for a lesson; one with mistakes is told."""
 
         async def endpoint(request: Request) -> Response:
-            place = site.look_up(request.path_params["key"])
+            place = site.asked(request)
             if place.kind != "lesson":
                 raise UnknownPlaceError(place.key)
             try:
@@ -88,8 +88,7 @@ def routes(site: Site) -> list[Route]:
         site.home.mkdir(parents=True, exist_ok=True)
         write_file(file, source, may_replace=lambda _: True)
         words = ["lesson", "check", word(file), "--lesson", word(folder)]
-        job = site.jobs.start(words, "", f"/lesson/{quote(place.key)}")
-        return RedirectResponse(f"/jobs/{job.id}", 303)
+        return site.start(words, "", f"/lesson/{quote(place.key)}")
 
     address = "/lesson/{key:path}"
     return [Route(address, of_lesson(page)), Route(address, of_lesson(check), methods=["POST"])]
@@ -109,13 +108,7 @@ def _file_of(site: Site, stem: str, source: str) -> Path:
 
 
 def _read(place: Place) -> dict[str, Any]:
-    """Read a lesson as far as the list needs it; `perhop.lesson.form.load` reads all of it.
-
-    Raises
-    ------
-    OSError, ValueError
-        It cannot be read.
-    """
+    """Read a lesson as far as the list needs it; `perhop.lesson.form.load` reads all of it."""
     found = tomllib.loads(place.path.read_text())
     questions = found.get("question") or [None]
     if not isinstance(found.get("title"), str) or not all(map(_is_question, questions)):

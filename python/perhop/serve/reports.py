@@ -87,11 +87,6 @@ def _treatments(place: Place) -> list[str]:
     return [one.name for one in Store.open(place.path).campaign.design.treatments]
 
 
-def compare_words(places: Sequence[Place]) -> list[str]:
-    """Return the command that compares runs."""
-    return ["compare", *(place.word for place in places), "-o", "-"]
-
-
 async def _made(site: Site, request: Request, words: list[str], places: Sequence[Place]) -> Response:
     """Answer with the page that a command prints, or with its error."""
     place = places[0] if len(places) == 1 else None

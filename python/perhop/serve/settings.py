@@ -19,35 +19,22 @@ _MOST_OF_A_LIST = 40
 
 @dataclass(frozen=True)
 class Field:
-    """A setting.
-
-    Parameters
-    ----------
-    path, name
-        Of the setting; its last key.
-    base
-        What the scenario has; empty where it has nothing.
-    about
-        What the schema says of it.
-    choices
-        Its words, where it is one of some.
-    hint
-        A default or an example.
-    swaps
-        Whether other settings come with another value.
-    new
-        Whether it came with another kind that was chosen.
-    """
+    """A setting; `name` is the last key of its path."""
 
     path: str
     name: str
     text: str
     base: str
+    """What the scenario has; empty where it has nothing."""
     about: str
+    """What the schema says of it."""
     choices: tuple[str, ...] = ()
     hint: str = ""
+    """A default or an example."""
     swaps: bool = False
+    """Whether other settings come with another value."""
     new: bool = False
+    """Whether it came with another kind that was chosen."""
 
     @property
     def of(self) -> str:
