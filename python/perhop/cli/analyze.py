@@ -43,12 +43,12 @@ def command(
 ) -> None:
     """Say what mattered in a campaign, and how sure that is: effects, shares of variation, residuals."""
     from perhop.judge.promises import judge_promises
-    from perhop.run.folder import never, write_file
+    from perhop.run.folder import write_file
     from perhop.say import analysis, comparisons, promises
     from perhop.say.campaign import warm_up, without_values
 
     options.check_level(level)
-    may_replace = options.target(out, force) if out is not None else never
+    may_replace = options.target(out, force)
     if margin is not None and compare is None:
         raise UsageError(f"--margin {margin}: of which treatments?", "add --compare A B")
     if csv or claims:

@@ -17,6 +17,7 @@ from perhop.cli.output import note, print_json, warn
 from perhop.cli.progress import Progress
 from perhop.say.document import MOST_ROWS, Table
 from perhop.say.terminal import show
+from perhop.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,11 +27,7 @@ if TYPE_CHECKING:
     from perhop.experiment.ledger import Planned
     from perhop.experiment.store import Store
 
-group = typer.Typer(
-    help="Designed experiments: factors, treatments, replications.",
-    rich_markup_mode=None,
-    no_args_is_help=True,
-)
+group = options.group("Designed experiments: factors, treatments, replications.")
 
 CampaignFile = Annotated[
     Path, typer.Argument(metavar="FILE", help="Campaign file (TOML), or the store of one that was begun.")
@@ -62,14 +59,12 @@ UntilCi = Annotated[
         help="Replicate until every interval is at most so wide to either side: 2%, or RESPONSE=2%.",
     ),
 ]
-
 Most = Annotated[
     int | None,
     typer.Option(
         "--most", min=2, max=1_000_000, metavar="N", help="Most replications of --until-ci; default 100."
     ),
 ]
-
 Each = Annotated[
     bool,
     typer.Option("--each", help="With --until-ci: a treatment that is narrow enough gets no more runs."),
@@ -277,13 +272,7 @@ def _how_far(folder: Path) -> Iterator[None]:
 
 
 def side_by_side(campaign: Campaign, jobs: int | None) -> int | None:
-    """Return the number of runs to make at once; on real packets as many as are undistorted.
-
-    Raises
-    ------
-    LackingError
-        This kernel has not the senders of one on real packets.
-    """
+    """Return the number of runs to make at once; on real packets as many as are undistorted."""
     scenarios = [campaign.scenario.override(*one.overrides) for one in campaign.design.treatments]
     live = [one for one in scenarios if one.core.live]
     if not live:
@@ -292,7 +281,6 @@ def side_by_side(campaign: Campaign, jobs: int | None) -> int | None:
     from perhop.run.machine import check_controls
 
     check_controls(live)
-
     some, why = allowed(jobs)
     if why:
         note(why)
@@ -321,7 +309,6 @@ def _is_as_run(file: Path, store: Store) -> bool:
 def check_store(folder: Path, runs: Sequence[Planned]) -> None:
     """Refuse another campaign's store: one in which none of these runs was ever asked for."""
     from perhop.experiment import ledger
-    from perhop.units import counted
 
     if not (folder / ledger.FILE).exists():
         return

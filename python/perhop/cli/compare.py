@@ -11,6 +11,7 @@ from perhop.cli.exit import UsageError
 from perhop.cli.options import argument, option
 from perhop.cli.output import print_json
 from perhop.say.terminal import show
+from perhop.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,7 +73,6 @@ def _figure(what: Sequence[str], name: str, out: Path, force: bool) -> None:
 
 def _treatments(what: Sequence[str], margin: str | None, where: list[str] | None, as_json: bool) -> None:
     from perhop.say import comparisons
-    from perhop.units import counted
 
     store = options.opened(Path(what[0]), where)
     if len(what) != 3:

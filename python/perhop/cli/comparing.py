@@ -42,12 +42,8 @@ def comparisons_of(
         raise UsageError(f"{first} is named twice", "name two treatments")
     within = None if margin is None else width("--margin", margin, store, responses)
     asked = asked_of(store.campaign, level=level)
-    found = []
-    for own in values(store.scalars(), asked, responses):
-        one = compare(own, asked, first, second, within)
-        if one is not None:
-            found.append(one)
-    return found
+    found = (compare(own, asked, first, second, within) for own in values(store.scalars(), asked, responses))
+    return [one for one in found if one is not None]
 
 
 def _treatment(store: Store, text: str) -> str:

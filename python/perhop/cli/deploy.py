@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from perhop.cli import options, queues
 from perhop.cli.exit import ExitCode, UsageError
 from perhop.cli.options import option
+from perhop.cli.output import note, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -65,16 +66,16 @@ def command(
     as_json: options.Json = False,
 ) -> int:
     """Print what makes a host mark ACKs, or a router queue packets, as a scenario asks; change nothing."""
-    from perhop.cli.output import print_json
     from perhop.deploy.asked import asked
 
     loaded = options.load(scenario, overrides)
     if with_ not in {With.NFT, With.EBPF}:
         if hosts or flows or addresses:
-            raise UsageError(
-                f"--host, --flow and --address: not with --with {with_.value}", "they are of ACK marks"
-            )
-        return queues.WRITERS[with_.value](queues.Asked(loaded, str(scenario), node, device, shape, as_json))
+            given = "--host, --flow and --address"
+            raise UsageError(f"{given}: not with --with {with_}", "they are of ACK marks")
+        share = queues.share_of(shape)
+        node = queues.known(loaded, node, with_, share)
+        return queues.WRITERS[with_](queues.Asked(loaded, str(scenario), node, share, device, as_json))
     if shape is not None:
         raise UsageError("--shape: with --with tc, sqm or openconfig", "marks need no rate")
     if node is not None and (with_ is With.EBPF or hosts):
@@ -94,7 +95,7 @@ def command(
     _must_ask(loaded, str(scenario))
     sheets = [_sheet(host, with_, device, str(scenario)) for host in chosen]
     if as_json:
-        print_json({"with": with_.value, "hosts": [_as_json(sheet) for sheet in sheets]})
+        print_json({"with": with_, "hosts": [_as_json(sheet) for sheet in sheets]})
         return ExitCode.USAGE if any(sheet.cannot for sheet in sheets) else ExitCode.DONE
     _print(sheets, with_)
     return ExitCode.DONE
@@ -119,7 +120,7 @@ def _router(scenario: Scenario, node: str, known: Addresses, flows: list[str] | 
     """Return a router with the ACKs that its own conditioners mark."""
     from perhop.deploy.asked import passing
 
-    queues.known(scenario, node, "nft")
+    queues.known(scenario, node, "nft", None)
     router = passing(scenario, node, known, flows)
     if not router.flows and not router.cannot:
         marked = [one.at for one in scenario.describe().conditioners if one.ack_marking]
@@ -130,14 +131,11 @@ def _router(scenario: Scenario, node: str, known: Addresses, flows: list[str] | 
 
 def _print(sheets: list[Sheet], with_: With) -> None:
     """Print the one text that all hosts share; refuse if anything cannot be done."""
-    from perhop.cli.output import note
-
     cannot = [reason for sheet in sheets for reason in sheet.cannot]
-    for reason in cannot:
-        note(f"cannot: {reason}")
+    note(*(f"cannot: {reason}" for reason in cannot))
     if cannot:
         raise UsageError(
-            f"{len(cannot)} of what the scenario asks cannot be done with {with_.value} on the host",
+            f"{len(cannot)} of what the scenario asks cannot be done with {with_} on the host",
             "leave it out with --flow or --host, tell senders apart with --address, or use the other --with",
         )
     if len({sheet.text for sheet in sheets}) > 1:
@@ -176,12 +174,8 @@ def _as_json(sheet: Sheet) -> dict[str, Any]:
         {"flow": flow, "acks": str(marking), "connections": str(sheet.host.selectors[flow])}
         for flow, marking in sheet.host.flows.items()
     ]
-    return {
-        "host": sheet.host.name,
-        "flows": flows,
-        "cannot": sheet.cannot,
-        "text": None if sheet.cannot else sheet.text,
-    }
+    text = None if sheet.cannot else sheet.text
+    return {"host": sheet.host.name, "flows": flows, "cannot": sheet.cannot, "text": text}
 
 
 def _addresses(given: list[str], nodes: Iterable[str]) -> Addresses:
@@ -192,18 +186,16 @@ def _addresses(given: list[str], nodes: Iterable[str]) -> Addresses:
         try:
             found[node] = ip_address(address)
         except ValueError:
-            raise UsageError(
-                f"--address {one}: not an address", f"write --address {node}=192.0.2.1"
-            ) from None
+            hint = f"write --address {node}=192.0.2.1"
+            raise UsageError(f"--address {one}: not an address", hint) from None
     return found
 
 
-def _must_be(option: str, given: Iterable[str], known: Iterable[str]) -> None:
+def _must_be(name: str, given: Iterable[str], known: Iterable[str]) -> None:
     """Refuse names that are none; the name of several is that of each."""
     names = list(known)
-    groups = {name.partition("[")[0] for name in names} if option == "--flow" else set()
+    groups = {known.partition("[")[0] for known in names} if name == "--flow" else set()
     for one in given:
         if one not in names and one not in groups:
-            raise UsageError(
-                f"{option} {one}: there is none of that name", f"there are {', '.join(sorted(names)[:8])}"
-            )
+            hint = f"there are {', '.join(sorted(names)[:8])}"
+            raise UsageError(f"{name} {one}: there is none of that name", hint)

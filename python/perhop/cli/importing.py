@@ -5,50 +5,39 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from perhop.cli import options
 from perhop.cli.exit import CommandError, ExitCode, UsageError
 from perhop.cli.options import argument, option
-from perhop.units import quantity
+from perhop.cli.output import note, print_json
+from perhop.units import counted, quantity
 
 if TYPE_CHECKING:
     from perhop._core import Diagnostic
     from perhop.import_ns2 import Imported
 
-Out = Annotated[
-    Path | None, typer.Option("-o", "--out", help="Write the scenario to this file; without it, to stdout.")
-]
+_OUT = "Write the scenario to this file; without it, to stdout."
 
 MOST_TOLD = 100
 """Most lines that are printed; the rest is counted."""
 MOST_BYTES = 2**20
 """Most bytes of a script."""
 
-group = typer.Typer(
-    help="Write a scenario from a file of another program.", rich_markup_mode=None, no_args_is_help=True
-)
-
-
-@group.callback()
-def _group() -> None:
-    """Write a scenario from a file of another program."""
+group = options.group("Write a scenario from a file of another program.")
 
 
 @group.command("ns2")
 def ns2(
     script: Path = argument("SCRIPT", "Script of ns-2 (OTcl)."),
-    out: Out = None,
+    out: Path | None = option("-o --out", None, _OUT),
     force: options.Force = False,
     as_json: options.Json = False,
 ) -> int:
     """Write a scenario from a literal ns-2 script. Nothing is executed; what is not taken is named."""
     from perhop.import_ns2 import imported
-    from perhop.run.folder import never
 
-    may_replace = options.target(out, force) if out is not None else never
+    may_replace = options.target(out, force)
     return _finish(imported(_read(script), script.name), script, "ns2", out, may_replace, as_json)
 
 
@@ -57,7 +46,7 @@ def tc(
     file: Path = argument(
         "FILE", "What tc shows of a device, or a script of its commands; - for standard input."
     ),
-    out: Out = None,
+    out: Path | None = option("-o --out", None, _OUT),
     device: str | None = option("--device", "DEV", "Of several devices this one."),
     rate: str | None = option(
         "--rate", "RATE", "Of the link behind it; twice what it is held to, or 100Mbit/s."
@@ -68,9 +57,8 @@ def tc(
 ) -> int:
     """Write a scenario of a Linux device's queues. Nothing is executed; what is not taken is named."""
     from perhop.import_tc import imported
-    from perhop.run.folder import never
 
-    may_replace = options.target(out, force) if out is not None else never
+    may_replace = options.target(out, force)
     bit_s = _base("--rate", rate, "bit/s", "20Mbit/s") if rate else 0
     trip_ns = _base("--round-trip", round_trip, "s", "30ms", 1e9)
     try:
@@ -100,7 +88,6 @@ def _finish(
     as_json: bool,
 ) -> int:
     """Write or print what was imported, and every remark; return the exit status."""
-    from perhop.cli.output import print_json
     from perhop.run.folder import write_file
 
     wrong = _mistakes(found, file) if found.text else ""
@@ -161,9 +148,6 @@ def _at_source(mistake: Diagnostic, above: list[str]) -> str:
 
 
 def _tell(found: Imported, script: Path, kind: str, out: Path | None, wrong: bool) -> None:
-    from perhop.cli.output import note
-    from perhop.units import counted
-
     for what, remarks in (("left out", found.left_out), ("refused", found.refused)):
         for remark in remarks[:MOST_TOLD]:
             note(f"{what}: {remark}")

@@ -93,14 +93,8 @@ def command(
     if element and (study or pack is not Pack.TWO_WAY or notebook):
         others = "--study, --pack nor --notebook"
         raise UsageError(f"--element goes with neither {others}", "leave the other option out")
-    given = {
-        "down": down,
-        "up": up,
-        "round_trip": round_trip,
-        "buffer": buffer,
-        "overhead": overhead,
-        "use": use,
-    }
+    given = {"down": down, "up": up, "round_trip": round_trip}
+    given |= {"buffer": buffer, "overhead": overhead, "use": use}
     is_page = pack.is_lesson or pack is Pack.TUTORIAL
     if is_page and notebook:
         raise UsageError(f"--notebook goes with no lesson, such as {pack.value}", "leave it out")

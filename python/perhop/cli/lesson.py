@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from perhop.cli import options
 from perhop.cli.campaign import Jobs
@@ -23,27 +21,16 @@ if TYPE_CHECKING:
     from perhop.lesson.form import Answers, Lesson
     from perhop.lesson.judging import Outcome
 
-group = typer.Typer(
-    help="Lessons: predictions that runs judge. `perhop init --pack lesson-bufferbloat` writes one.",
-    rich_markup_mode=None,
-    no_args_is_help=True,
+group = options.group(
+    "Lessons: predictions that runs judge. `perhop init --pack lesson-bufferbloat` writes one."
 )
-
-Where = Annotated[
-    Path | None,
-    typer.Option("--lesson", metavar="DIR", help="Folder of the lesson; default that of the answers."),
-]
-
-
-@group.callback()
-def _group() -> None:
-    """Lessons: predictions that runs judge."""
+_LESSON = "Folder of the lesson; default that of the answers."
 
 
 @group.command("check")
 def check(
     answers: Path = argument("ANSWERS", "File of predictions (TOML)."),
-    lesson: Where = None,
+    lesson: Path | None = option("--lesson", "DIR", _LESSON),
     jobs: Jobs = None,
     as_json: options.Json = False,
 ) -> None:
@@ -67,7 +54,7 @@ def collect(
     what: list[Path] = argument(
         "ANSWERS...", "Files of predictions, or folders: all in them named *answers.toml."
     ),
-    lesson: Where = None,
+    lesson: Path | None = option("--lesson", "DIR", _LESSON),
     out: Path | None = option("-o --out", "FILE", "Page to write."),
     jobs: Jobs = None,
     force: options.Force = False,
@@ -79,9 +66,8 @@ def collect(
     """
     from perhop.lesson import form, telling
     from perhop.report.page import write_page
-    from perhop.run.folder import never
 
-    may_replace = never if out is None else options.target(out, force)
+    may_replace = options.target(out, force)
     files = list(dict.fromkeys(form.files(what)))
     if not files:
         raise UsageError(f"{what[0]}: no file in it ends in {form.ANSWERS}", "name files of answers")

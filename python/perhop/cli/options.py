@@ -57,6 +57,11 @@ def argument(metavar: str, text: str, default: Any = ...) -> Any:
     return typer.Argument(default, metavar=metavar, help=text)
 
 
+def group(text: str) -> typer.Typer:
+    """Return a command that has commands."""
+    return typer.Typer(help=text, rich_markup_mode=None, no_args_is_help=True)
+
+
 def load(
     file: Path, overrides: list[str] | None, seed: int | None = None, until: str | None = None
 ) -> Scenario:
@@ -157,12 +162,13 @@ def to_stdout(out: Path | None, as_json: bool) -> bool:
     return str(out) == "-"
 
 
-def target(file: Path, force: bool) -> Callable[[Path], bool]:
-    """Check a file as `check_target` does; return the rule by which a file may be replaced."""
+def target(file: Path | None, force: bool) -> Callable[[Path], bool]:
+    """Check a file, if one is given, as `check_target` does; return the rule by which it may be replaced."""
     from perhop.run.folder import always, never
 
     may_replace = always if force else never
-    check_target(file, may_replace)
+    if file is not None:
+        check_target(file, may_replace)
     return may_replace
 
 
@@ -186,13 +192,7 @@ def check_target(file: Path, may_replace: Callable[[Path], bool]) -> None:
 
 
 def once(name: str, given: Sequence[T], hint: str) -> T:
-    """Return the value of an option that may be given once, where it is given.
-
-    Raises
-    ------
-    UsageError
-        It is given several times.
-    """
+    """Return the value of an option that may be given once, where it is given."""
     if len(given) > 1:
         often = "twice" if len(given) == 2 else f"{len(given)} times"
         every = " ".join(f"{name} {one}" for one in given)

@@ -7,6 +7,7 @@ from pathlib import Path
 from perhop.cli import options
 from perhop.cli.options import argument, option
 from perhop.cli.output import note, print_json
+from perhop.units import counted, size
 
 
 def command(
@@ -21,7 +22,6 @@ def command(
     from perhop.papers.folder import load
     from perhop.run.folder import always
     from perhop.run.seal import file_hash
-    from perhop.units import counted, size
 
     directory.stat()  # what is not there is told as such
     if not directory.is_dir() or not is_study(directory):
@@ -35,19 +35,12 @@ def command(
     manifest = packed.pack(directory, file, load, may_replace)
     lacking = packed.lacks(directory, manifest)
     length = file.stat().st_size
-    found = {
-        "file": str(file),
-        "bytes": length,
-        "sha256": file_hash(file),
-        "files": len(manifest.files),
-        "programs": manifest.programs,
-        "lacks": lacking,
-    }
+    found = {"file": str(file), "bytes": length, "sha256": file_hash(file), "files": len(manifest.files)}
+    found |= {"programs": manifest.programs, "lacks": lacking}
     note(*lacking)
     if manifest.programs:
         note(f"holds programs, which others run with --trust alone: {', '.join(manifest.programs)}")
     if as_json:
         print_json(found)
     else:
-        files = counted(len(manifest.files), "file")
-        print(f"{file}: {files}, {size(length)}, SHA-256 {found['sha256']}")
+        print(f"{file}: {counted(len(manifest.files), 'file')}, {size(length)}, SHA-256 {found['sha256']}")
