@@ -25,7 +25,7 @@ def command(
     ),
     keep: str | None = option("--keep", "EFFECTS", "Effects of a trimmed model, such as C,P,C:P."),
     order: int | None = option("--order", "N", "Show effects of up to N factors, such as 3.", min=1),
-    level: options.Level = 0.95,
+    level: float = options.LEVEL,
     pairs: bool = flag("--pairs", "Compare all pairs of treatments (Tukey) instead."),
     compare: tuple[str, str] | None = option(
         "--compare", "A B", "Compare two treatments, replication by replication, instead."
@@ -34,12 +34,12 @@ def command(
         "--margin", "WIDTH", "With --compare: are both the same within it, 2% or a number?"
     ),
     claims: list[Path] | None = option("--claims", "FILE", "Judge the claims of a file (TOML) instead."),
-    where: options.Where = None,
+    where: list[str] | None = options.WHERE,
     csv: bool = flag("--csv", "Print the means, or with --claims the verdicts, as CSV."),
     out: Path | None = option("-o --out", "FILE", "Write the JSON there as well."),
-    force: options.Force = False,
-    whole: options.All = False,
-    as_json: options.Json = False,
+    force: bool = options.FORCE,
+    whole: bool = options.ALL,
+    as_json: bool = options.JSON,
 ) -> None:
     """Say what mattered in a campaign, and how sure that is: effects, shares of variation, residuals."""
     from perhop.judge.promises import judge_promises

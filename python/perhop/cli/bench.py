@@ -12,7 +12,7 @@ from perhop.cli.options import option
 
 def command(
     case: list[str] | None = option("--case", "ID", "Only this case; may be repeated."),
-    as_json: options.Json = False,
+    as_json: bool = options.JSON,
 ) -> int:
     """Measure speed and memory of the engine (needs the source checkout and cargo)."""
     from perhop.run.record import checkout

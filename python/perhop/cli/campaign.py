@@ -7,12 +7,11 @@ import shlex
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
-
-import typer
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perhop.cli import options, replications
 from perhop.cli.exit import ExitCode, UsageError
+from perhop.cli.options import argument, flag, option
 from perhop.cli.output import note, print_json, warn
 from perhop.cli.progress import Progress
 from perhop.say.document import MOST_ROWS, Table
@@ -29,58 +28,29 @@ if TYPE_CHECKING:
 
 group = options.group("Designed experiments: factors, treatments, replications.")
 
-CampaignFile = Annotated[
-    Path, typer.Argument(metavar="FILE", help="Campaign file (TOML), or the store of one that was begun.")
-]
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        "-o",
-        "--out",
-        metavar="DIR",
-        help="Store; default out/<campaign>, of a campaign.toml out/<its folder>.",
-    ),
-]
-Jobs = Annotated[
-    int | None,
-    typer.Option(
-        "-j", "--jobs", min=1, metavar="N", help="Runs side by side on this machine; default: all cores."
-    ),
-]
-ExecutorUrl = Annotated[
-    str | None,
-    typer.Option("--executor", metavar="dask://HOST:PORT", help="Make the runs on a Dask cluster."),
-]
-UntilCi = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--until-ci",
-        metavar="WIDTH",
-        help="Replicate until every interval is at most so wide to either side: 2%, or RESPONSE=2%.",
-    ),
-]
-Most = Annotated[
-    int | None,
-    typer.Option(
-        "--most", min=2, max=1_000_000, metavar="N", help="Most replications of --until-ci; default 100."
-    ),
-]
-Each = Annotated[
-    bool,
-    typer.Option("--each", help="With --until-ci: a treatment that is narrow enough gets no more runs."),
-]
+FILE = argument("FILE", "Campaign file (TOML), or the store of one that was begun.")
+OUT = option("-o --out", "DIR", "Store; default out/<campaign>, of a campaign.toml out/<its folder>.")
+JOBS = option("-j --jobs", "N", "Runs side by side on this machine; default: all cores.", min=1)
+EXECUTOR = option("--executor", "dask://HOST:PORT", "Make the runs on a Dask cluster.")
+UNTIL_CI = option(
+    "--until-ci",
+    "WIDTH",
+    "Replicate until every interval is at most so wide to either side: 2%, or RESPONSE=2%.",
+)
+MOST = option("--most", "N", "Most replications of --until-ci; default 100.", min=2, max=1_000_000)
+EACH = flag("--each", "With --until-ci: a treatment that is narrow enough gets no more runs.")
 
 
 @group.command("plan")
 def plan_command(
-    file: CampaignFile,
-    out: Out = None,
-    jobs: Jobs = None,
-    until_ci: UntilCi = None,
-    most: Most = None,
-    each: Each = False,
-    whole: options.All = False,
-    as_json: options.Json = False,
+    file: Path = FILE,
+    out: Path | None = OUT,
+    jobs: int | None = JOBS,
+    until_ci: list[str] | None = UNTIL_CI,
+    most: int | None = MOST,
+    each: bool = EACH,
+    whole: bool = options.ALL,
+    as_json: bool = options.JSON,
 ) -> None:
     """Show what a campaign asks for, and about how long it takes; nothing is run or written."""
     from perhop.experiment.campaign import plan
@@ -104,15 +74,15 @@ def plan_command(
 
 @group.command("run")
 def run_command(
-    file: CampaignFile,
-    out: Out = None,
-    jobs: Jobs = None,
-    executor: ExecutorUrl = None,
-    until_ci: UntilCi = None,
-    most: Most = None,
-    each: Each = False,
-    whole: options.All = False,
-    as_json: options.Json = False,
+    file: Path = FILE,
+    out: Path | None = OUT,
+    jobs: int | None = JOBS,
+    executor: str | None = EXECUTOR,
+    until_ci: list[str] | None = UNTIL_CI,
+    most: int | None = MOST,
+    each: bool = EACH,
+    whole: bool = options.ALL,
+    as_json: bool = options.JSON,
 ) -> int:
     """Run what is missing of a campaign: begins it, or goes on after whatever stopped it."""
     campaign, folder = load(file, out, until_ci, most, each)
@@ -120,7 +90,7 @@ def run_command(
 
 
 @group.command("status")
-def status_command(file: CampaignFile, out: Out = None, as_json: options.Json = False) -> None:
+def status_command(file: Path = FILE, out: Path | None = OUT, as_json: bool = options.JSON) -> None:
     """Say how far a campaign is, also while it runs."""
     from perhop.experiment import ledger
     from perhop.experiment.campaign import plan

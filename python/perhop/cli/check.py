@@ -22,8 +22,8 @@ def command(
     files: list[Path] = argument(
         "FILE...", "Scenario, campaign or claims files (TOML), lesson.toml, or studies (DIR)."
     ),
-    overrides: options.Set = None,
-    as_json: options.Json = False,
+    overrides: list[str] | None = options.SET,
+    as_json: bool = options.JSON,
 ) -> int:
     """Validate scenarios, campaigns, claims, lessons and studies: all mistakes in one pass, then warnings."""
     found, unread = [], []

@@ -28,13 +28,13 @@ def command(
     margin: str | None = option(
         "--margin", "WIDTH", "Treatments: are both the same within it, 2% or a number?"
     ),
-    where: options.Where = None,
+    where: list[str] | None = options.WHERE,
     out: Path | None = option("-o --out", "FILE", "Page to write about runs, - for stdout."),
     figure: str | None = option(
         "--figure", "NAME", "Runs: one figure into FILE (svg, pdf, png, csv): over-time or delays."
     ),
-    force: options.Force = False,
-    as_json: options.Json = False,
+    force: bool = options.FORCE,
+    as_json: bool = options.JSON,
 ) -> None:
     """Put runs side by side: what each class got, curves over each other, delays as distributions, settings.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from ipaddress import ip_address
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perhop.cli import options, queues
@@ -39,7 +40,7 @@ class Sheet:
 
 
 def command(
-    scenario: options.ScenarioFile,
+    scenario: Path = options.SCENARIO,
     with_: With = option(
         "--with",
         None,
@@ -62,8 +63,8 @@ def command(
         "DEV",
         "Its interface, for eBPF eth0 by default; with queues NODE=DEV,... by the other end.",
     ),
-    overrides: options.Set = None,
-    as_json: options.Json = False,
+    overrides: list[str] | None = options.SET,
+    as_json: bool = options.JSON,
 ) -> int:
     """Print what makes a host mark ACKs, or a router queue packets, as a scenario asks; change nothing."""
     from perhop.deploy.asked import asked

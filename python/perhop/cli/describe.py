@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from perhop.cli import options
@@ -22,12 +23,12 @@ _MORE = "in what --json prints"
 
 
 def command(
-    scenario: options.ScenarioFile,
-    overrides: options.Set = None,
-    seed: options.Seed = None,
-    until: options.Until = None,
+    scenario: Path = options.SCENARIO,
+    overrides: list[str] | None = options.SET,
+    seed: int | None = options.SEED,
+    until: str | None = options.UNTIL,
     as_toml: bool = flag("--toml", "Print the resolved scenario, itself a valid file."),
-    as_json: options.Json = False,
+    as_json: bool = options.JSON,
 ) -> None:
     """Show what a scenario means: nodes, links, ports, conditioners and flows."""
     loaded = options.load(scenario, overrides, seed, until)

@@ -37,7 +37,7 @@ class Finding:
 
 def command(
     parallel: bool = flag("--parallel", "Measure how many runs on real packets may go side by side."),
-    as_json: options.Json = False,
+    as_json: bool = options.JSON,
 ) -> int:
     """Say what this machine can do and what is missing."""
     if parallel:

@@ -35,13 +35,13 @@ def command(
     flow: list[str] | None = option("--flow", "NAME", "Of a trace of TCP this flow; may be repeated."),
     begin: str | None = option("--from", "TIME", "Where the axis of time begins, such as 2.5s."),
     end: str | None = option("--to", "TIME", "Where it ends."),
-    where: options.Where = None,
+    where: list[str] | None = options.WHERE,
     over: str | None = option("--over", "FACTOR", "Of a campaign's curve: the axis; others are lines."),
     response: str | None = option("--response", "NAME", "Of a campaign's curve: what is drawn."),
     size: str | None = option("--size", "WxH", "For print: 3.5x2.6in, 88x66mm or 8.8x6.6cm."),
     font: str | None = option("--font", "FONT", "For print: its points, its family, or FAMILY POINTS."),
-    force: options.Force = False,
-    as_json: options.Json = False,
+    force: bool = options.FORCE,
+    as_json: bool = options.JSON,
 ) -> None:
     """Draw one figure of a run or a campaign, for a paper, a slide, or a program of your own."""
     from perhop.experiment import ledger

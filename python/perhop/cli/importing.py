@@ -31,8 +31,8 @@ group = options.group("Write a scenario from a file of another program.")
 def ns2(
     script: Path = argument("SCRIPT", "Script of ns-2 (OTcl)."),
     out: Path | None = option("-o --out", None, _OUT),
-    force: options.Force = False,
-    as_json: options.Json = False,
+    force: bool = options.FORCE,
+    as_json: bool = options.JSON,
 ) -> int:
     """Write a scenario from a literal ns-2 script. Nothing is executed; what is not taken is named."""
     from perhop.import_ns2 import imported
@@ -52,8 +52,8 @@ def tc(
         "--rate", "RATE", "Of the link behind it; twice what it is held to, or 100Mbit/s."
     ),
     round_trip: str = option("--round-trip", "TIME", "There and back, nothing waiting.", "30ms"),
-    force: options.Force = False,
-    as_json: options.Json = False,
+    force: bool = options.FORCE,
+    as_json: bool = options.JSON,
 ) -> int:
     """Write a scenario of a Linux device's queues. Nothing is executed; what is not taken is named."""
     from perhop.import_tc import imported

@@ -78,7 +78,7 @@ def command(
     ),
     notebook: bool = flag("--notebook", "A first look at it as well, for marimo and for Jupyter."),
     study: bool = flag("--study", "A study instead: claims of a paper, judged on a campaign."),
-    as_json: options.Json = False,
+    as_json: bool = options.JSON,
 ) -> None:
     """Write an annotated scenario, a campaign on it, their schemas and a README with next steps."""
     from perhop import _core

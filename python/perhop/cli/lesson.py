@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perhop.cli import options
-from perhop.cli.campaign import Jobs
+from perhop.cli.campaign import JOBS
 from perhop.cli.exit import CommandError, ExitCode, UsageError
 from perhop.cli.options import argument, option
 from perhop.cli.output import note, print_json
@@ -31,8 +31,8 @@ _LESSON = "Folder of the lesson; default that of the answers."
 def check(
     answers: Path = argument("ANSWERS", "File of predictions (TOML)."),
     lesson: Path | None = option("--lesson", "DIR", _LESSON),
-    jobs: Jobs = None,
-    as_json: options.Json = False,
+    jobs: int | None = JOBS,
+    as_json: bool = options.JSON,
 ) -> None:
     """Make the runs that a lesson asks about, on the seed of the answers, and hold predictions against them.
 
@@ -56,9 +56,9 @@ def collect(
     ),
     lesson: Path | None = option("--lesson", "DIR", _LESSON),
     out: Path | None = option("-o --out", "FILE", "Page to write."),
-    jobs: Jobs = None,
-    force: options.Force = False,
-    as_json: options.Json = False,
+    jobs: int | None = JOBS,
+    force: bool = options.FORCE,
+    as_json: bool = options.JSON,
 ) -> int:
     """Put a room's predictions beside what runs gave: a seed for each student shows chance.
 

@@ -9,7 +9,7 @@ from typing import Any
 from perhop.cli import options
 
 
-def command(as_json: options.Json = False) -> None:
+def command(as_json: bool = options.JSON) -> None:
     """Print the manual page: perhop man | man -l -; or into a folder man1 of MANPATH."""
     from perhop.cli.output import print_json
 

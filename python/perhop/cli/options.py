@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
@@ -17,27 +17,6 @@ if TYPE_CHECKING:
 
     from perhop.experiment.store import Store
     from perhop.scenario.scenario import Scenario
-
-ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="Scenario file (TOML).")]
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("-s", "--set", metavar="PATH=VALUE", help="Override a setting; may be repeated."),
-]
-Seed = Annotated[int | None, typer.Option("--seed", min=0, max=2**63 - 1, help="Same as -s run.seed=N.")]
-Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Same as -s run.duration=TIME.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-All = Annotated[bool, typer.Option("--all", help="Print every row of long tables.")]
-Level = Annotated[float, typer.Option("--level", metavar="SHARE", help="Confidence of intervals.")]
-Where = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--where",
-        metavar="FACTOR=LEVEL",
-        help="Of a campaign only this level, or several: LEVEL|LEVEL; may be repeated.",
-    ),
-]
 
 T = TypeVar("T")
 
@@ -60,6 +39,19 @@ def argument(metavar: str, text: str, default: Any = ...) -> Any:
 def group(text: str) -> typer.Typer:
     """Return a command that has commands."""
     return typer.Typer(help=text, rich_markup_mode=None, no_args_is_help=True)
+
+
+SCENARIO = argument("SCENARIO", "Scenario file (TOML).")
+SET = option("-s --set", "PATH=VALUE", "Override a setting; may be repeated.")
+SEED = option("--seed", None, "Same as -s run.seed=N.", min=0, max=2**63 - 1)
+UNTIL = option("--until", "TIME", "Same as -s run.duration=TIME.")
+FORCE = flag("--force", "Replace a file that is there already.")
+JSON = flag("--json", "Print JSON.")
+ALL = flag("--all", "Print every row of long tables.")
+LEVEL = option("--level", "SHARE", "Confidence of intervals.", 0.95)
+WHERE = option(
+    "--where", "FACTOR=LEVEL", "Of a campaign only this level, or several: LEVEL|LEVEL; may be repeated."
+)
 
 
 def load(

@@ -13,8 +13,8 @@ from perhop.units import counted, size
 def command(
     directory: Path = argument("DIR", "Folder of a study, with a study.toml."),
     out: Path | None = option("-o --out", "FILE", "Default: out/<folder's name>.zip."),
-    force: options.Force = False,
-    as_json: options.Json = False,
+    force: bool = options.FORCE,
+    as_json: bool = options.JSON,
 ) -> None:
     """Make one file of a study: all files of its folder with their hashes, the same bytes each time."""
     from perhop.experiment.kinds import is_study

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 
 def command(
-    scenario: options.ScenarioFile,
-    overrides: options.Set = None,
+    scenario: Path = options.SCENARIO,
+    overrides: list[str] | None = options.SET,
     goal: str | None = option(
         "--goal",
         "NAME",
@@ -53,9 +53,9 @@ def command(
     level: float = option("--level", "P", "Confidence of the answer, inside (0, 1).", 0.95),
     most: int = option("--most", "N", "Replications at most.", 60, min=2, max=10_000),
     out: Path | None = option("-o --out", "DIR", "Store; default out/<scenario>-recommend, and -<goal>."),
-    jobs: campaign.Jobs = None,
-    executor: campaign.ExecutorUrl = None,
-    as_json: options.Json = False,
+    jobs: int | None = campaign.JOBS,
+    executor: str | None = campaign.EXECUTOR,
+    as_json: bool = options.JSON,
 ) -> int:
     """Try ways to treat ACKs or a line under common random numbers, and say which is best, and how sure."""
     loaded = options.load(scenario, overrides)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perhop.cli import options
 from perhop.cli.exit import ExitCode
+from perhop.cli.options import argument
 
 if TYPE_CHECKING:
     import polars as pl
@@ -49,7 +51,7 @@ class Traces:
         return [f"trace.{kind}" for kind in self.kinds if kind in self._wrong]
 
 
-def command(run: options.RunFolder, as_json: options.Json = False) -> int:
+def command(run: Path = argument("RUN", "Folder of a run."), as_json: bool = options.JSON) -> int:
     """Run a recorded run again and compare its results: bit for bit, of real packets by intervals."""
     import perhop
     from perhop.cli.output import note, print_json

@@ -19,10 +19,10 @@ def command(
     ),
     difference: str | None = option("--difference", "WIDTH", "Between two treatments: 5%, or 20kbit/s."),
     response: list[str] | None = option("--response", "NAME", "Response that is meant; may be repeated."),
-    level: options.Level = 0.95,
-    where: options.Where = None,
-    whole: options.All = False,
-    as_json: options.Json = False,
+    level: float = options.LEVEL,
+    where: list[str] | None = options.WHERE,
+    whole: bool = options.ALL,
+    as_json: bool = options.JSON,
 ) -> None:
     """Say how many replications give a half-width, or find a difference; nothing is run."""
     from perhop.experiment.analyze import asked_of

@@ -20,13 +20,13 @@ def command(
     flow: list[str] | None = option("--flow", "NAME", "Flow whose trace of TCP is drawn; may be repeated."),
     begin: str | None = option("--from", "TIME", "Where its figures begin, such as 2.5s."),
     end: str | None = option("--to", "TIME", "Where they end."),
-    where: options.Where = None,
+    where: list[str] | None = options.WHERE,
     claims: list[Path] | None = option(
         "--claims", "FILE", "Of a campaign: with the claims of a file, judged."
     ),
     out: Path | None = option("-o --out", "FILE", "Page to write, - for stdout; default RUN/report.html."),
-    force: options.Force = False,
-    as_json: options.Json = False,
+    force: bool = options.FORCE,
+    as_json: bool = options.JSON,
 ) -> None:
     """Write one self-contained HTML page about a run or a campaign; it opens offline."""
     from perhop.cli.output import print_json

@@ -60,7 +60,7 @@ def command(
     out: Path | None = option("-o --out", "DIR", "Folder; default out/<paper>, for all out/studies."),
     workers: int | None = option("-j --jobs", "N", "Runs side by side; default: all cores.", min=1),
     trust: bool = flag("--trust", "Let a packed study run the programs in it, with all your rights."),
-    as_json: options.Json = False,
+    as_json: bool = options.JSON,
 ) -> int:
     """Repeat published studies: their tables and figures beside ours, their claims judged."""
     from perhop.experiment.kinds import is_study

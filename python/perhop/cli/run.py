@@ -5,14 +5,12 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 import perhop
 from perhop.cli import options
 from perhop.cli.exit import ExitCode, UsageError
-from perhop.cli.options import option
+from perhop.cli.options import flag, option
 
 if TYPE_CHECKING:
     from perhop.run.record import Record
@@ -32,33 +30,23 @@ _IN_JSON = (
 )
 
 
-Trace = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--trace", metavar="KINDS", help="Any of packets,queue,cwnd,tcp; the results do not change."
-    ),
-]
-Pcap = Annotated[
-    list[str] | None,
-    typer.Option("--pcap", metavar="LINK", help="Capture a link, such as r1->r2, or all; may be repeated."),
-]
-Force = Annotated[bool, typer.Option("--force", help="Replace the folder of an earlier run.")]
-Report = Annotated[
-    bool, typer.Option("--report", help="Write the run's page into the folder too, as perhop report does.")
-]
+TRACE = option("--trace", "KINDS", "Any of packets,queue,cwnd,tcp; the results do not change.")
+PCAP = option("--pcap", "LINK", "Capture a link, such as r1->r2, or all; may be repeated.")
+FORCE = flag("--force", "Replace the folder of an earlier run.")
+REPORT = flag("--report", "Write the run's page into the folder too, as perhop report does.")
 
 
 def command(
-    scenario: options.ScenarioFile,
-    overrides: options.Set = None,
-    seed: options.Seed = None,
-    until: options.Until = None,
-    trace: Trace = None,
-    pcap: Pcap = None,
+    scenario: Path = options.SCENARIO,
+    overrides: list[str] | None = options.SET,
+    seed: int | None = options.SEED,
+    until: str | None = options.UNTIL,
+    trace: list[str] | None = TRACE,
+    pcap: list[str] | None = PCAP,
     out: Path | None = option("-o --out", "DIR", "Folder; default out/<scenario>-<seed>."),
-    force: Force = False,
-    report: Report = False,
-    as_json: options.Json = False,
+    force: bool = FORCE,
+    report: bool = REPORT,
+    as_json: bool = options.JSON,
 ) -> int:
     """Run a scenario once and leave a folder of tables."""
     return make(scenario, overrides, seed, until, trace, pcap, out, force, report, as_json)

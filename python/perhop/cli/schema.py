@@ -14,8 +14,8 @@ def command(
     claims: bool = flag("--claims", "Of claims files instead."),
     study: bool = flag("--study", "Of study.toml instead."),
     out: Path | None = option("-o --out", None, "Write to this file instead; - is stdout."),
-    force: options.Force = False,
-    as_json: options.Json = False,
+    force: bool = options.FORCE,
+    as_json: bool = options.JSON,
 ) -> None:
     """Print the JSON Schema of scenario files (JSON, with or without --json)."""
     from perhop import _core

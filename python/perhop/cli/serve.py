@@ -18,7 +18,7 @@ def command(
     ),
     port: int = option("--port", "N", "Port; 0 is a free one.", 0, min=0, max=65535),
     trust: bool = flag("--trust", "Run elements in Python of the scenarios: their programs can do anything."),
-    as_json: options.Json = False,
+    as_json: bool = options.JSON,
 ) -> None:
     """Show runs and campaigns in the browser, change settings and run them; on this machine alone."""
     from perhop.cli.output import note, print_json

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def command(
-    scenario: options.ScenarioFile,
+    scenario: Path = options.SCENARIO,
     measure: list[str] | None = option(
         "--measure",
         "[NAME=]EXPR",
@@ -34,15 +34,15 @@ def command(
         "A setting and its values; may be repeated: all are crossed. None: the scenario as it is.",
     ),
     replications: int = option("--replications", "N", "Of each treatment.", 10, min=1),
-    overrides: options.Set = None,
+    overrides: list[str] | None = options.SET,
     out: Path | None = option("-o --out", "DIR", "Store; default out/<scenario>-sweep."),
-    jobs: campaign.Jobs = None,
-    executor: campaign.ExecutorUrl = None,
-    until_ci: campaign.UntilCi = None,
-    most: campaign.Most = None,
-    each: campaign.Each = False,
-    whole: options.All = False,
-    as_json: options.Json = False,
+    jobs: int | None = campaign.JOBS,
+    executor: str | None = campaign.EXECUTOR,
+    until_ci: list[str] | None = campaign.UNTIL_CI,
+    most: int | None = campaign.MOST,
+    each: bool = campaign.EACH,
+    whole: bool = options.ALL,
+    as_json: bool = options.JSON,
 ) -> int:
     """Vary settings of a scenario, or none, and measure: every combination, replicated, in a store."""
     loaded = options.load(scenario, overrides)

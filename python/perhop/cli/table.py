@@ -21,8 +21,8 @@ def command(
     where: list[str] | None = option(
         "--where", "COLUMN=VALUE", "Only rows that have this; may be repeated, all must hold."
     ),
-    force: options.Force = False,
-    as_json: options.Json = False,
+    force: bool = options.FORCE,
+    as_json: bool = options.JSON,
 ) -> None:
     """Give one table of a run to another program; docs/results.md tells its columns."""
     from perhop.cli.output import print_json

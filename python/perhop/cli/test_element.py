@@ -36,7 +36,7 @@ def command(
     classes: str = option("--classes", "NAMES", "Classes of a scheduler's port.", "a,b,c"),
     aware: bool = flag("--color-aware", "A meter looks at the colours that packets come with."),
     cases: int = option("--cases", "N", "Random sequences of calls for each law.", 256, min=1),
-    as_json: options.Json = False,
+    as_json: bool = options.JSON,
 ) -> int:
     """Ask of elements in Python what perhop's own must obey; this runs the file."""
     from perhop import _core
