@@ -52,14 +52,8 @@ def command(
     if margin is not None and compare is None:
         raise UsageError(f"--margin {margin}: of which treatments?", "add --compare A B")
     if csv or claims:
-        others = {
-            "--pairs": pairs,
-            "--compare": compare,
-            "--response": response,
-            "--keep": keep is not None,
-            "--order": order is not None,
-            "--level": level != 0.95,
-        }
+        others = {"--pairs": pairs, "--compare": compare, "--response": response, "--keep": keep is not None}
+        others |= {"--order": order is not None, "--level": level != 0.95}
         _refuse_beside("--claims" if claims else "--csv", others)
         _refuse_beside("--csv", {"--json": csv and as_json, "-o": csv and out is not None})
     file = options.once("--claims", claims, "judge one file after the other") if claims else None
@@ -152,7 +146,6 @@ def _analyses(
     except ValueError as error:
         if keep is None:
             raise
-        raise UsageError(
-            f"--keep {keep}: {error}", "write effects as C,P,C:P, with the names of factors"
-        ) from error
+        hint = "write effects as C,P,C:P, with the names of factors"
+        raise UsageError(f"--keep {keep}: {error}", hint) from error
     return [one for one in found if not names or one.response in names]

@@ -97,8 +97,7 @@ def status_command(file: Path = FILE, out: Path | None = OUT, as_json: bool = op
     from perhop.experiment.store import Store
     from perhop.say.campaign import about, counted_states, failures, warm_up
 
-    if not file.is_dir():
-        file.stat()
+    file.stat()  # what is not there is told as such
     folder = out or (file if file.is_dir() else _default(file))
     store = Store.open(folder)
     if not file.is_dir() and not _is_as_run(file, store):
@@ -334,9 +333,8 @@ def with_stop(
         message = f"--until-ci {text}: " + (f"no response {name!r}" if name else "of which response?")
         # with one = too many it is open which width is meant
         meant = "WIDTH" if "=" in name else width
-        raise UsageError(
-            message, f"write {' or '.join(shlex.quote(f'{each}={meant}') for each in known[:3])}"
-        )
+        such = " or ".join(shlex.quote(f"{each}={meant}") for each in known[:3])
+        raise UsageError(message, f"write {such}")
     if most is None:
         most = campaign.stop.most if campaign.stop else max(_MOST, campaign.design.replications)
     return replace(campaign, stop=Stop(name, value, relative, most, each), select=None)

@@ -40,9 +40,9 @@ def command(
 
     With the store of a campaign and two of its treatments: differences with their intervals.
     """
-    from perhop.experiment import ledger
+    from perhop.experiment.kinds import is_store
 
-    if (Path(what[0]) / ledger.FILE).exists():
+    if is_store(Path(what[0])):
         if out is not None or figure is not None:
             raise UsageError(
                 "-o and --figure are about runs",

@@ -21,15 +21,13 @@ def command(
     as_json: bool = options.JSON,
 ) -> None:
     """Say what closed forms give for a scenario, where they hold, and why others do not."""
-    from dataclasses import asdict
-
     from perhop.models.estimate import estimates
 
     loaded = options.load(scenario, overrides)
     found = estimates(loaded)
     warn(loaded.warnings())
     if as_json:
-        print_json({"scenario": str(scenario), "estimates": [asdict(one) for one in found]})
+        print_json({"scenario": str(scenario), "estimates": found})
         return
     _print_values([one for one in found if one.holds])
     _print_refused([one for one in found if not one.holds])

@@ -44,10 +44,10 @@ def command(
     as_json: bool = options.JSON,
 ) -> None:
     """Draw one figure of a run or a campaign, for a paper, a slide, or a program of your own."""
-    from perhop.experiment import ledger
+    from perhop.experiment.kinds import is_store
     from perhop.plot import style
 
-    of_store = (run / ledger.FILE).exists()
+    of_store = is_store(run)
     if of_store and (flow or begin or end):
         message = f"{run} is a campaign: its figures have no axis of time and no flows"
         raise UsageError(message, "take one of its runs")
@@ -56,9 +56,8 @@ def command(
         raise UsageError("--where is about campaigns, and this is a run", "leave it out")
     if (over or response) and not curve:
         given = "--over" if over else "--response"
-        raise UsageError(
-            f"{given} is about the curve of a campaign", "perhop figure STORE curve --over FACTOR"
-        )
+        hint = "perhop figure STORE curve --over FACTOR"
+        raise UsageError(f"{given} is about the curve of a campaign", hint)
     look = _look(size, font)
     if name is None:
         rows = _of_store(options.opened(run, where)) if of_store else _of_run(run)
@@ -175,13 +174,12 @@ def _of_store(store: Store) -> list[tuple[str, str, str]]:
     """Return name, short name (of the first response) and title of each figure of a store."""
     from perhop.report import effects
 
-    own = list(effects.of_store(store))
-    rows = [
-        (one.name, one.name.removeprefix(_FIRST) if one.name.startswith(_FIRST) else "", one.title)
-        for one in own
-    ]
+    rows = []
+    for one in effects.of_store(store):
+        short = one.name.removeprefix(_FIRST)
+        rows.append((one.name, "" if short == one.name else short, one.title))
     varied = _varied(store)
-    if own and len(varied) > 1 and not any(name.endswith("-curve") for name, _, _ in rows):
+    if rows and len(varied) > 1 and not any(name.endswith("-curve") for name, _, _ in rows):
         over = " or ".join(f"--over {shlex.quote(name)}" for name in varied)
         rows.insert(0, ("curve", "", f"The response over a factor, the others as lines: {over}"))
     return rows

@@ -93,10 +93,8 @@ def refuse_claims(file: Path, source: bytes) -> None:
 
     if is_claims(source):
         word = shlex.quote(str(file))
-        raise UsageError(
-            f"{file} is a file of claims, which are judged on what a campaign measured",
-            f"perhop check {word}, and perhop analyze STORE --claims {word}",
-        )
+        message = f"{file} is a file of claims, which are judged on what a campaign measured"
+        raise UsageError(message, f"perhop check {word}, and perhop analyze STORE --claims {word}")
 
 
 def read(

@@ -62,10 +62,8 @@ def command(
     what = _What(goal, promises, weigh, measure, less)
     asked = _asked(scenario.stem, loaded, what, beside or [], vary or [], _worth(delta, level), level, most)
     folder = out or Path("out") / asked.name
-    begin = (
-        f"{asked.name}: {len(asked.design.treatments)} candidates, at most {asked.most} replications; "
-        "losers are dropped on the way"
-    )
+    tried = f"{len(asked.design.treatments)} candidates, at most {asked.most} replications"
+    begin = f"{asked.name}: {tried}; losers are dropped on the way"
     return _tell(campaign.make(asked, folder, jobs, executor, begin), as_json)
 
 
@@ -258,20 +256,10 @@ def _tell(made: campaign.Made, as_json: bool) -> int:
     if as_json:
         select = store.campaign.select
         assert select is not None
-        print_json(
-            {
-                "store": str(store.folder),
-                "report": str(page),
-                "said": sentences,
-                "delta": select.delta,
-                "level": select.level,
-                **asdict(found),
-                **(promises.document(found.promises) if found.promises else {}),
-                "failures": failed,
-                "commands": commands,
-                "estimates": [asdict(one) for one in forms],
-            }
-        )
+        document: dict[str, object] = {"store": str(store.folder), "report": str(page), "said": sentences}
+        document |= {"delta": select.delta, "level": select.level, **asdict(found)}
+        document |= promises.document(found.promises) if found.promises else {}
+        print_json(document | {"failures": failed, "commands": commands, "estimates": forms})
     else:
         show(*sentences[: recommendation.LEAD])
         if found.promises is not None:

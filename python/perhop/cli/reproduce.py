@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from perhop.run.run import Progress as Update
 
 _MOST_ROWS = 60
+_AGAIN = "--verify, --seed: what is on record is made again"
 _OURS = Path(perhop.__file__).parent / "papers_data"
 PAPERS = tuple(sorted(path.parent.name for path in _OURS.glob("*/study.toml")))
 """Names of the project's studies."""
@@ -71,17 +72,14 @@ def command(
     key = studies[0].key if paper is not None else "studies"
     form = _form(quick, fitted, record, verify, seed)
     if (verify, seed) != (None, None) and (clock is not None or calibrate):
-        raise UsageError(
-            "--verify, --seed: what is on record is made again", "leave out --on and --calibrate"
-        )
+        raise UsageError(_AGAIN, "leave out --on and --calibrate")
     if clock is not None:
         if clock != "kernel" or paper is None or quick or fitted or calibrate:
             raise UsageError("--on: kernel, of one study, and alone", "name one")
         return _on_kernel(studies[0], record, out or Path("out") / f"{key}-on-kernel", workers, as_json)
     if record and (paper is None or quick or fitted or calibrate):
-        raise UsageError(
-            "--record: of one study, in full", "name one, without --quick, --fitted and --calibrate"
-        )
+        hint = "name one, without --quick, --fitted and --calibrate"
+        raise UsageError("--record: of one study, in full", hint)
     workers = workers or len(os.sched_getaffinity(0))
     folder = out or Path("out") / key
     if calibrate:
@@ -104,10 +102,7 @@ def _form(quick: bool, fitted: bool, record: bool, verify: str | None, seed: int
         raise UsageError("--seed: --verify all draws no runs", "leave out one of them")
     if quick or fitted or record:
         if (verify, seed) != (None, None):
-            raise UsageError(
-                "--verify, --seed: what is on record is made again",
-                "leave out --quick, --fitted and --record",
-            )
+            raise UsageError(_AGAIN, "leave out --quick, --fitted and --record")
         return Form(quick, fitted, record)
     if given == "all":
         return Form()
@@ -208,9 +203,8 @@ def _check_folder(folder: Path, keys: Sequence[str] = ()) -> None:
 
     settle(folder)
     if is_there(folder) and not holds_studies(folder, keys):
-        raise UsageError(
-            f"{folder} exists and holds other files: it is left alone", "give another folder with -o"
-        )
+        message = f"{folder} exists and holds other files: it is left alone"
+        raise UsageError(message, "give another folder with -o")
 
 
 def _calibrate(study: Study, workers: int, store: Path) -> int:
@@ -260,6 +254,4 @@ def _power(found: Mapping[str, Any]) -> str:
 def _beside(claim: Mapping[str, Any]) -> str:
     """Return a few words to stand beside a verdict."""
     sample = "in sample" if claim["in_sample"] else None
-    return "; ".join(
-        text for text in (depends(claim["evidence"]["decided"]), claim["reason"], sample) if text
-    )
+    return "; ".join(filter(None, (depends(claim["evidence"]["decided"]), claim["reason"], sample)))

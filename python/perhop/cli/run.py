@@ -122,10 +122,7 @@ def _check_place(folder: Path, force: bool) -> None:
     other = "give another folder with -o"
     away = f"{other}, or move this one away: --force replaces the folder of a run and nothing else"
     if folder.is_symlink():
-        what, hint = (
-            "is a link, which is neither followed nor replaced",
-            other,
-        )
+        what, hint = "is a link, which is neither followed nor replaced", other
     elif is_run(folder):
         what, hint = "exists", f"{other}, or replace it with --force"
     elif (folder / "record.json").is_file():

@@ -71,16 +71,13 @@ def _kept(table: pl.DataFrame, conditions: list[str]) -> pl.DataFrame:
         column, equals, value = condition.partition("=")
         if not equals or column not in table.columns:
             known = ", ".join(table.columns)
-            raise UsageError(
-                f"--where {condition}: no column {column!r}", f"COLUMN=VALUE with one of {known}"
-            )
-        if not table[column].dtype.is_numeric():
-            table = table.filter(pl.col(column).cast(pl.String) == value)
-            continue
+            message = f"--where {condition}: no column {column!r}"
+            raise UsageError(message, f"COLUMN=VALUE with one of {known}")
+        of_numbers = table[column].dtype.is_numeric()
         try:
-            table = table.filter(pl.col(column) == float(value))
+            same = pl.col(column) == float(value) if of_numbers else pl.col(column).cast(pl.String) == value
         except ValueError:
-            raise UsageError(
-                f"--where {condition}: {value!r} is no number", f"{column} has numbers"
-            ) from None
+            message = f"--where {condition}: {value!r} is no number"
+            raise UsageError(message, f"{column} has numbers") from None
+        table = table.filter(same)
     return table

@@ -79,12 +79,13 @@ def command(
         for each in tested:
             tried = f"in {cases} random sequences of calls for each law"
             how = tried if each.mistake is None else f"cannot be built: {each.mistake}"
-            print(f"{file}: {each.name}, {each.called}, {how}")
+            print(f"{file}: {each.name}, a {CALLED.get(each.kind, each.kind)}, {how}")
             for law, why in each.laws:
                 print(f"  {'holds ' if why is None else 'BROKEN'}  {law}: {LAWS[law]}")
                 for line in (why or "").strip().splitlines():
                     print(f"          {line}")
-    return ExitCode.DONE if all(each.is_sound for each in tested) else ExitCode.INVALID
+    sound = all(each.mistake is None and not any(why for _, why in each.laws) for each in tested)
+    return ExitCode.DONE if sound else ExitCode.INVALID
 
 
 class _Tested(NamedTuple):
@@ -94,14 +95,6 @@ class _Tested(NamedTuple):
     """Why it cannot be built."""
     laws: list[tuple[str, str | None]]
     """Each law, and what broke it."""
-
-    @property
-    def called(self) -> str:
-        return f"a {CALLED.get(self.kind, self.kind)}"
-
-    @property
-    def is_sound(self) -> bool:
-        return self.mistake is None and all(why is None for _, why in self.laws)
 
     def as_json(self) -> dict[str, object]:
         laws = [{"law": law, "holds": why is None, "broken": why} for law, why in self.laws]
