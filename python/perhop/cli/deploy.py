@@ -76,7 +76,8 @@ def command(
             raise UsageError(f"{given}: not with --with {with_}", "they are of ACK marks")
         share = queues.share_of(shape)
         node = queues.known(loaded, node, with_, share)
-        return queues.WRITERS[with_](queues.Asked(loaded, str(scenario), node, share, device, as_json))
+        queues.WRITERS[with_](queues.Asked(loaded, str(scenario), node, share, device, as_json))
+        return ExitCode.DONE
     if shape is not None:
         raise UsageError("--shape: with --with tc, sqm or openconfig", "marks need no rate")
     if node is not None and (with_ is With.EBPF or hosts):

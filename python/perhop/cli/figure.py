@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast, get_args
 from perhop.cli import comparing, options
 from perhop.cli.exit import UsageError
 from perhop.cli.options import argument, option
-from perhop.cli.output import meant, print_json
+from perhop.cli.output import answer, meant, print_json
 from perhop.say.document import Table
 from perhop.say.terminal import show
 
@@ -75,12 +75,8 @@ def command(
     target = out or Path(f"{found.name}.svg")
     with style.looking(look):
         write(found, target, force)
-    if to_stdout:
-        return
-    if as_json:
-        print_json({"figure": str(target), "name": found.name, "title": found.title})
-    else:
-        print(target)
+    if not to_stdout:
+        answer({"figure": str(target), "name": found.name, "title": found.title}, target, as_json)
 
 
 def _curve(store: Store, over: str | None, response: str | None) -> Figure:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from perhop.cli import options
 from perhop.cli.options import argument, option
-from perhop.cli.output import note, print_json
+from perhop.cli.output import answer, note
 from perhop.units import counted, size
 
 
@@ -40,7 +40,5 @@ def command(
     note(*lacking)
     if manifest.programs:
         note(f"holds programs, which others run with --trust alone: {', '.join(manifest.programs)}")
-    if as_json:
-        print_json(found)
-    else:
-        print(f"{file}: {counted(len(manifest.files), 'file')}, {size(length)}, SHA-256 {found['sha256']}")
+    files = counted(len(manifest.files), "file")
+    answer(found, f"{file}: {files}, {size(length)}, SHA-256 {found['sha256']}", as_json)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from perhop.cli.exit import ExitCode, UsageError
+from perhop.cli.exit import UsageError
 from perhop.cli.output import note, print_json
 from perhop.units import fraction
 
@@ -76,10 +76,8 @@ def named(device: str, names: re.Pattern[str] = _DEVICE) -> str:
 def known(scenario: Scenario, node: str | None, with_: str, share: float | None) -> str:
     """Return the name of a node, if there is one of that name."""
     if node is None or node not in {one.name for one in scenario.describe().nodes}:
-        raise UsageError(
-            f"--with {with_}: whose queues?" if node is None else f"--at {node}: no such node",
-            _hint(scenario, with_, share),
-        )
+        message = f"--with {with_}: whose queues?" if node is None else f"--at {node}: no such node"
+        raise UsageError(message, _hint(scenario, with_, share))
     return node
 
 
@@ -100,7 +98,7 @@ def _hint(scenario: Scenario, with_: str, share: float | None) -> str:
     return f"--at one of {', '.join(names[:8])}" if names else "no node has anything to set"
 
 
-def _sqm(asked: Asked) -> int:
+def _sqm(asked: Asked) -> None:
     """Print the section of SQM for the line of a node; where it has several, the device names whose."""
     from perhop.deploy.sqm import NoSectionError, section
     from perhop.recommend.line import slow_links
@@ -124,10 +122,9 @@ def _sqm(asked: Asked) -> int:
     else:
         print(text, end="")
         note(*(f"warning: {one}" for one in warnings))
-    return ExitCode.DONE
 
 
-def _tc(asked: Asked) -> int:
+def _tc(asked: Asked) -> None:
     """Print the commands of tc for the queues of a node."""
     from perhop.deploy.tc import commands
 
@@ -138,8 +135,8 @@ def _tc(asked: Asked) -> int:
     devices = asked.devices([one.to for one in ports])
     ports = [one.on(devices.get(one.to, one.device)) for one in ports]
     if asked.as_json:
-        print_json({"with": "tc", "at": node, "ports": [asdict(one) for one in ports]})
-        return ExitCode.DONE
+        print_json({"with": "tc", "at": node, "ports": ports})
+        return
     for port in ports:
         removed = f"tc qdisc del dev {port.device} root"
         print(f"# {node} to {port.to}, as {asked.file} has it; removed by: {removed}")
@@ -153,10 +150,9 @@ def _tc(asked: Asked) -> int:
         note(f"{leaves}: --shape 95% holds it there")
     if any(port.device == "$DEV" for port in ports):
         note(f"DEV is to be set: --device {','.join(f'{one.to}=DEV' for one in ports)}")
-    return ExitCode.DONE
 
 
-def _openconfig(asked: Asked) -> int:
+def _openconfig(asked: Asked) -> None:
     """Print the configuration of OpenConfig for the queues and conditioners of a node."""
     from perhop.deploy.openconfig import Configuration
     from perhop.deploy.ports import asked_at
@@ -176,12 +172,11 @@ def _openconfig(asked: Asked) -> int:
     document = made.document(names)
     if asked.as_json:
         print_json({"with": "openconfig", "at": node, "cannot": made.cannot, "configuration": document})
-        return ExitCode.DONE
+        return
     print_json(document)
     note(*cannot)
     if unnamed := [f"{end}=NAME" for end in ends if end not in given]:
         note(f"interfaces are called as the other ends: --device {','.join(unnamed)}")
-    return ExitCode.DONE
 
 
 def _nothing(asked: Asked, with_: str) -> UsageError:
@@ -189,5 +184,5 @@ def _nothing(asked: Asked, with_: str) -> UsageError:
     return UsageError(what, _hint(asked.scenario, with_, asked.share))
 
 
-WRITERS: dict[str, Callable[[Asked], int]] = {"tc": _tc, "sqm": _sqm, "openconfig": _openconfig}
+WRITERS: dict[str, Callable[[Asked], None]] = {"tc": _tc, "sqm": _sqm, "openconfig": _openconfig}
 """What prints the queues of a node, by `--with`."""

@@ -29,7 +29,7 @@ def command(
     as_json: bool = options.JSON,
 ) -> None:
     """Write one self-contained HTML page about a run or a campaign; it opens offline."""
-    from perhop.cli.output import print_json
+    from perhop.cli.output import answer
     from perhop.experiment.kinds import is_store
     from perhop.report.page import is_page, write_page
     from perhop.run.folder import always, never, real_name
@@ -39,7 +39,10 @@ def command(
     page = out or own
     stored = None if is_store(run) else StoredRun.load(run)
     if stored is None:
-        _refuse_view(flow, begin, end)
+        if flow or begin or end:
+            given = "--flow, --from and --to are about the trace of a run"
+            hint = "run the scenario by itself with --trace tcp, and report on that run"
+            raise UsageError(f"{given}, and this is the store of a campaign", hint)
         if where and out is None:
             raise UsageError("--where: a page of a slice has no place of its own", "add -o FILE")
     elif where or claims:
@@ -53,10 +56,7 @@ def command(
     _check_format(page)
     html = _campaign(run, where, claims) if stored is None else _run(stored, flow or [], begin, end)
     write_page(page, html, may_replace)
-    if as_json:
-        print_json({"report": str(page)})
-    else:
-        print(page)
+    answer({"report": str(page)}, page, as_json)
 
 
 def _campaign(folder: Path, where: list[str] | None, claims: list[Path] | None) -> str:
@@ -70,22 +70,12 @@ def _campaign(folder: Path, where: list[str] | None, claims: list[Path] | None) 
     return render(store, str(file), judge_store(file, store))
 
 
-def _refuse_view(flow: list[str] | None, begin: str | None, end: str | None) -> None:
-    if flow or begin or end:
-        raise UsageError(
-            "--flow, --from and --to are about the trace of a run, and this is the store of a campaign",
-            "run the scenario by itself with --trace tcp, and report on that run",
-        )
-
-
 def _run(stored: StoredRun, flows: list[str], begin: str | None, end: str | None) -> str:
     from perhop.report.run import render
 
     if (flows or begin or end) and stored.trace("tcp") is None:
-        raise UsageError(
-            f"{stored.folder} has no trace of TCP, which --flow, --from and --to are about",
-            f"run it with one: {stored.record.command} --trace tcp",
-        )
+        message = f"{stored.folder} has no trace of TCP, which --flow, --from and --to are about"
+        raise UsageError(message, f"run it with one: {stored.record.command} --trace tcp")
     return render(stored, view_of(stored, flows, begin, end))
 
 

@@ -85,7 +85,8 @@ def command(
     if calibrate:
         if paper is None:
             raise UsageError("--calibrate: of which study?", "name one")
-        return _calibrate(studies[0], workers, folder.parent / f"{key}.runs")
+        _calibrate(studies[0], workers, folder.parent / f"{key}.runs")
+        return ExitCode.DONE
     if fitted and (paper is None or quick):
         raise UsageError("--fitted: of one study, in full", "name one, without --quick")
     return _reproduce(studies, form, folder, workers, as_json, paper is None)
@@ -207,13 +208,12 @@ def _check_folder(folder: Path, keys: Sequence[str] = ()) -> None:
         raise UsageError(message, "give another folder with -o")
 
 
-def _calibrate(study: Study, workers: int, store: Path) -> int:
+def _calibrate(study: Study, workers: int, store: Path) -> None:
     from perhop.papers import reproduce
 
     if study.fit is None and not hasattr(study.code, "calibrate"):
         raise UsageError(f"--calibrate: {study.key} fits no parameter")
     _print_record(reproduce.calibrate(study, store, workers, reproduce.Teller(note, _progress)))
-    return ExitCode.DONE
 
 
 def _print_record(record: Any) -> None:

@@ -21,7 +21,7 @@ def command(
     as_json: bool = options.JSON,
 ) -> None:
     """Show runs and campaigns in the browser, change settings and run them; on this machine alone."""
-    from perhop.cli.output import note, print_json
+    from perhop.cli.output import answer, note
     from perhop.scenario.trust import set_trust
     from perhop.serve.places import kind_of
 
@@ -54,10 +54,7 @@ def command(
         ) from error
 
     def tell(address: str) -> None:
-        if as_json:
-            print_json({"address": address})
-        else:
-            print(address)
+        answer({"address": address}, address, as_json)
         sys.stdout.flush()
         note("open it in a browser of this machine; it works once. Enter: another; Ctrl-C: the end")
 

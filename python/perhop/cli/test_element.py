@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 from perhop.cli import options
 from perhop.cli.exit import CommandError, ExitCode, UsageError
@@ -63,42 +63,30 @@ def command(
         )
     os.environ["PROPTEST_CASES"] = str(cases)
     given = [_setting(one) for one in settings or []]
-    tested = []
-    for one, kind in asked.items():
+    tested: list[dict[str, Any]] = []
+    for own, kind in asked.items():
         laws, wrong = [], None
         try:
-            laws = _core.element_laws(kind, (str(file), text, one), given, limit, classes.split(","), aware)
+            laws = _core.element_laws(kind, (str(file), text, own), given, limit, classes.split(","), aware)
         except _core.ElementError as error:
             wrong = str(error)
         except ValueError as error:
             raise UsageError(f"--limit {limit} {error}", "write --limit 3p, or --limit 30kB") from error
-        tested.append(_Tested(one, kind, wrong, laws))
+        held = [{"law": law, "holds": why is None, "broken": why} for law, why in laws]
+        tested.append({"name": own, "kind": kind, "mistake": wrong, "laws": held})
     if as_json:
-        print_json({"file": str(file), "cases": cases, "elements": [each.as_json() for each in tested]})
+        print_json({"file": str(file), "cases": cases, "elements": tested})
     else:
         for each in tested:
             tried = f"in {cases} random sequences of calls for each law"
-            how = tried if each.mistake is None else f"cannot be built: {each.mistake}"
-            print(f"{file}: {each.name}, a {CALLED.get(each.kind, each.kind)}, {how}")
-            for law, why in each.laws:
-                print(f"  {'holds ' if why is None else 'BROKEN'}  {law}: {LAWS[law]}")
-                for line in (why or "").strip().splitlines():
+            how = tried if each["mistake"] is None else f"cannot be built: {each['mistake']}"
+            print(f"{file}: {each['name']}, a {CALLED.get(each['kind'], each['kind'])}, {how}")
+            for one in each["laws"]:
+                print(f"  {'holds ' if one['holds'] else 'BROKEN'}  {one['law']}: {LAWS[one['law']]}")
+                for line in (one["broken"] or "").strip().splitlines():
                     print(f"          {line}")
-    sound = all(each.mistake is None and not any(why for _, why in each.laws) for each in tested)
+    sound = all(each["mistake"] is None and all(one["holds"] for one in each["laws"]) for each in tested)
     return ExitCode.DONE if sound else ExitCode.INVALID
-
-
-class _Tested(NamedTuple):
-    name: str
-    kind: str
-    mistake: str | None
-    """Why it cannot be built."""
-    laws: list[tuple[str, str | None]]
-    """Each law, and what broke it."""
-
-    def as_json(self) -> dict[str, object]:
-        laws = [{"law": law, "holds": why is None, "broken": why} for law, why in self.laws]
-        return {"name": self.name, "kind": self.kind, "mistake": self.mistake, "laws": laws}
 
 
 def _setting(text: str) -> tuple[str, str | int | float | bool]:

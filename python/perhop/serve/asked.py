@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
+from perhop.recommend.goals import GOALS
 from perhop.run.tables import TRACES
 from perhop.scenario.scenario import Scenario
 from perhop.serve import listing
@@ -16,9 +17,6 @@ from perhop.serve.settings import Form, form, laid_over
 
 if TYPE_CHECKING:
     from perhop.serve.site import Site
-
-GOALS = ("household", "gaming", "bulk", "promises")
-"""What may count where something is recommended, beside one measure of each class."""
 
 _VALUE = "value:"
 _MOST_FIELDS = 50_000

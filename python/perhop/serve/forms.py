@@ -13,8 +13,9 @@ from starlette.routing import Route
 
 from perhop._core import ScenarioError
 from perhop.recommend.candidates import first_marks
+from perhop.recommend.goals import GOALS
 from perhop.run.tables import TRACES
-from perhop.serve.asked import GOALS, Base, Filled, Offer, base_of, offer, read, run_words, set_words
+from perhop.serve.asked import Base, Filled, Offer, base_of, offer, read, run_words, set_words
 from perhop.serve.foremost import take_first
 from perhop.serve.pictures import draw, question
 from perhop.serve.places import word
@@ -25,12 +26,10 @@ from perhop.serve.trial import is_small
 def routes(site: Site) -> list[Route]:
     """Return the routes of forms."""
 
-    async def begin(request: Request) -> Response:
-        base = base_of(site.asked(request))
-        return await _page(site, request, base, Filled(base.sets, trace=base.trace))
-
-    async def change(request: Request) -> Response:
-        return await _page(site, request, base_of(site.asked(request)), read(await request.body()))
+    async def page(request: Request) -> Response:
+        base, body = base_of(site.asked(request)), await request.body()
+        filled = read(body) if request.method == "POST" else Filled(base.sets, trace=base.trace)
+        return await _page(site, request, base, filled)
 
     async def sent(request: Request) -> tuple[Base, Filled, Offer]:
         base, filled = base_of(site.asked(request)), read(await request.body())
@@ -62,8 +61,7 @@ def routes(site: Site) -> list[Route]:
         return site.start(words, f"{site.home_key}/{name}", back)
 
     return [
-        Route("/form/{key:path}", begin),
-        Route("/form/{key:path}", change, methods=["POST"]),
+        Route("/form/{key:path}", page, methods=["GET", "POST"]),
         Route("/check/{key:path}", check, methods=["POST"]),
         Route("/run/{key:path}", run, methods=["POST"]),
         Route("/recommend/{key:path}", recommend, methods=["POST"]),

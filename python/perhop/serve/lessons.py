@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import shlex
 import tomllib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,34 +25,27 @@ from perhop.serve.places import Place, UnknownPlaceError, word
 from perhop.serve.site import Site, own_page, problem
 from perhop.serve.text import html
 
-Answer = Callable[[Request, Place, form.Lesson], Awaitable[Response]]
+Strings = Mapping[str, str]
 
 
 def routes(site: Site) -> list[Route]:
     """Return the routes of lessons."""
 
-    def of_lesson(answer: Answer) -> Callable[[Request], Awaitable[Response]]:
-        """Return what answers a request for a lesson; one with mistakes is told."""
-
-        async def endpoint(request: Request) -> Response:
-            place = site.asked(request)
-            if place.kind != "lesson":
-                raise UnknownPlaceError(place.key)
-            try:
-                lesson = await run_in_threadpool(form.load, place.path.parent)
-            except form.LessonError as error:
-                checked = shlex.join(["perhop", "check", place.word])
-                return problem(request, 422, "The lesson has mistakes", str(error), checked)
-            return await answer(request, place, lesson)
-
-        return endpoint
+    async def page(request: Request) -> Response:
+        place = site.asked(request)
+        if place.kind != "lesson":
+            raise UnknownPlaceError(place.key)
+        try:
+            lesson = await run_in_threadpool(form.load, place.path.parent)
+        except form.LessonError as error:
+            checked = shlex.join(["perhop", "check", place.word])
+            return problem(request, 422, "The lesson has mistakes", str(error), checked)
+        if request.method == "POST":
+            return await check(request, place, lesson)
+        return await shown(request, place, lesson, {}, {})
 
     async def shown(
-        request: Request,
-        place: Place,
-        lesson: form.Lesson,
-        given: Mapping[str, str],
-        mistakes: Mapping[str, str],
+        request: Request, place: Place, lesson: form.Lesson, given: Strings, mistakes: Strings
     ) -> Response:
         folder, text = place.path.parent, place.path.with_suffix(".md")
         found = await run_in_threadpool(site.search)
@@ -67,9 +60,6 @@ def routes(site: Site) -> list[Route]:
             "command": f"perhop lesson check ANSWERS --lesson {shlex.quote(word(folder))}",
         }
         return own_page(request, "lesson.html.j2", context, 422 if mistakes else 200)
-
-    async def page(request: Request, place: Place, lesson: form.Lesson) -> Response:
-        return await shown(request, place, lesson, {}, {})
 
     async def check(request: Request, place: Place, lesson: form.Lesson) -> Response:
         given = {key: values[-1].strip() for key, values in parse_qs((await request.body()).decode()).items()}
@@ -90,8 +80,7 @@ def routes(site: Site) -> list[Route]:
         words = ["lesson", "check", word(file), "--lesson", word(folder)]
         return site.start(words, "", f"/lesson/{quote(place.key)}")
 
-    address = "/lesson/{key:path}"
-    return [Route(address, of_lesson(page)), Route(address, of_lesson(check), methods=["POST"])]
+    return [Route("/lesson/{key:path}", page, methods=["GET", "POST"])]
 
 
 def _file_of(site: Site, stem: str, source: str) -> Path:

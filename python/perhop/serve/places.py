@@ -84,7 +84,7 @@ def search(roots: Sequence[Path]) -> Found:
             kind = kind_of(path) if left > 0 else None
             if kind is not None:
                 found.append(Place(key, path, kind))
-    latest = sorted(found, key=lambda place: (tuple(-each for each in place.stamp()[:1]), place.key))
+    latest = sorted(found, key=lambda place: (-place.stamp()[0], place.key))
     return Found(tuple(latest), left > 0)
 
 
