@@ -153,10 +153,8 @@ def refuse_scenario(file: Path) -> None:
     options.refuse_claims(file, scenario.source)
     if not scenario.check():
         word = shlex.quote(str(file))
-        raise UsageError(
-            f"{file} is a scenario, not the file of a campaign",
-            f"perhop run {word}, or perhop sweep {word} --vary PATH=A,B --measure EXPR",
-        )
+        message = f"{file} is a scenario, not the file of a campaign"
+        raise UsageError(message, f"perhop run {word}, or perhop sweep {word} --vary PATH=A,B --measure EXPR")
 
 
 def run_and_tell(
@@ -284,10 +282,9 @@ def check_store(folder: Path, runs: Sequence[Planned]) -> None:
     with ledger.read(folder) as book:
         there = {run.key for run in book.plan()}
     if there and there.isdisjoint(run.key for run in runs):
-        raise UsageError(
-            f"{folder} is the store of another campaign: of {counted(len(runs), 'run')} it has none",
-            "give another folder with -o; a scenario that was changed since needs one too",
-        )
+        message = f"{folder} is the store of another campaign: of {counted(len(runs), 'run')} it has none"
+        hint = "give another folder with -o; a scenario that was changed since needs one too"
+        raise UsageError(message, hint)
 
 
 def _default(file: Path) -> Path:

@@ -44,10 +44,8 @@ def command(
 
     if is_store(Path(what[0])):
         if out is not None or figure is not None:
-            raise UsageError(
-                "-o and --figure are about runs",
-                f"the campaign's page: perhop report {what[0]}; its figures: perhop figure {what[0]}",
-            )
+            hint = f"the campaign's page: perhop report {what[0]}; its figures: perhop figure {what[0]}"
+            raise UsageError("-o and --figure are about runs", hint)
         _treatments(what, margin, where, as_json)
         return
     if margin is not None or where:
@@ -78,10 +76,8 @@ def _treatments(what: Sequence[str], margin: str | None, where: list[str] | None
     if len(what) != 3:
         names = ", ".join(shlex.quote(one.name) for one in store.campaign.design.treatments[:6])
         named = f"{counted(len(what) - 1, 'treatment')} {'is' if len(what) == 2 else 'are'} named, not two"
-        raise UsageError(
-            f"{what[0]} is a campaign: {named}",
-            f"name two of {names}; all pairs: perhop analyze {what[0]} --pairs",
-        )
+        message = f"{what[0]} is a campaign: {named}"
+        raise UsageError(message, f"name two of {names}; all pairs: perhop analyze {what[0]} --pairs")
     found = comparing.comparisons_of(store, (what[1], what[2]), margin, 0.95, ())
     if as_json:
         print_json([comparisons.comparison_document(one) for one in found])

@@ -87,8 +87,6 @@ def width(option: str, text: str, store: Store, responses: Sequence[str]) -> Mar
         raise UsageError(message, f"write {option} 2%, or a number above zero: {option} 50kbit/s")
     for one in store.campaign.responses:
         if unit not in ("", one.unit) and (not responses or one.name in responses):
-            raise UsageError(
-                f"{option} {text}: {one.name} is in {one.unit or 'no unit'}",
-                f"choose a response with --response, or give a part of the mean, such as {option} 2%",
-            )
+            hint = f"choose a response with --response, or give a part of the mean, such as {option} 2%"
+            raise UsageError(f"{option} {text}: {one.name} is in {one.unit or 'no unit'}", hint)
     return Margin(value, relative)

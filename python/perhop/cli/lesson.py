@@ -101,10 +101,8 @@ def _lesson(beside: Path, given: Path | None) -> Lesson:
 
     folder = given or (beside if beside.is_dir() else beside.parent)
     if not (folder / form.FILE).is_file():
-        raise UsageError(
-            f"{folder}: has no {form.FILE}",
-            "--lesson DIR says where the lesson is; perhop init --pack lesson-bufferbloat DIR writes one",
-        )
+        hint = "--lesson DIR says where the lesson is; perhop init --pack lesson-bufferbloat DIR writes one"
+        raise UsageError(f"{folder}: has no {form.FILE}", hint)
     return form.load(folder)
 
 

@@ -65,10 +65,8 @@ def load(
         refuse_lesson(file)
         refuse_claims(file, scenario.source)
         if is_campaign(scenario.source):
-            raise UsageError(
-                f"{file} is the file of a campaign, not a scenario",
-                f"perhop campaign run {shlex.quote(str(file))}; its scenario stands after `scenario =`",
-            )
+            hint = f"perhop campaign run {shlex.quote(str(file))}; its scenario stands after `scenario =`"
+            raise UsageError(f"{file} is the file of a campaign, not a scenario", hint)
     return scenario
 
 
@@ -138,10 +136,8 @@ def seconds(option: str, text: str) -> float:
     """Return a time such as ``2.5s`` or ``300 ms`` in seconds."""
     written = re.fullmatch(r"\d+(?:\.\d+)? ?(s|ms|us|µs|ns)", text.strip())
     if written is None:
-        raise UsageError(
-            f"{option} {text}: not a time",
-            f"write digits, with a point or without, and a unit, such as {option} 2.5s or {option} 300ms",
-        )
+        hint = f"write digits, with a point or without, and a unit, such as {option} 2.5s or {option} 300ms"
+        raise UsageError(f"{option} {text}: not a time", hint)
     return quantity(written[0])[0]
 
 

@@ -47,9 +47,8 @@ class Asked:
         for part in given.split(","):
             end, _, name = part.partition("=")
             if end not in ends:
-                raise UsageError(
-                    f"--device {part}: no link to {end!r} has anything to set", f"to {', '.join(ends)}"
-                )
+                message = f"--device {part}: no link to {end!r} has anything to set"
+                raise UsageError(message, f"to {', '.join(ends)}")
             if end in found:
                 raise UsageError(f"--device {part}: {end} has one already")
             found[end] = named(name, names)

@@ -83,10 +83,8 @@ def _check_format(page: Path) -> None:
     """Refuse a name that promises another format than HTML."""
     kind, packed = MimeTypes().guess_type(page.name)
     if packed or kind not in ("text/html", None):
-        raise UsageError(
-            f"-o {page}: a report is a page (HTML), not {page.suffix}",
-            f"write {page.with_suffix('.html')}; browsers print to PDF, and the run's tables are Parquet",
-        )
+        hint = f"write {page.with_suffix('.html')}; browsers print to PDF, and the run's tables are Parquet"
+        raise UsageError(f"-o {page}: a report is a page (HTML), not {page.suffix}", hint)
 
 
 def view_of(stored: StoredRun, flows: list[str], begin: str | None, end: str | None) -> View:

@@ -29,10 +29,8 @@ def command(
     given = list(dict.fromkeys(places or [Path("out")]))
     for place in places or []:
         if S_ISREG(place.stat().st_mode) and kind_of(place) is None:
-            raise UsageError(
-                f"{place}: nothing that serve can show",
-                "name a folder, a scenario, campaign.toml, study.toml or lesson.toml",
-            )
+            message = f"{place}: nothing that serve can show"
+            raise UsageError(message, "name a folder, a scenario, campaign.toml, study.toml or lesson.toml")
     try:
         from perhop.serve.guard import HOST
         from perhop.serve.server import listen, serve
@@ -49,9 +47,8 @@ def command(
         why = {errno.EADDRINUSE: "is taken", errno.EACCES: "is not for everybody"}.get(error.errno or 0)
         if why is None:
             raise
-        raise UsageError(
-            f"--port {port}: the port {why} on {HOST}", "give another, or none for a free one"
-        ) from error
+        message = f"--port {port}: the port {why} on {HOST}"
+        raise UsageError(message, "give another, or none for a free one") from error
 
     def tell(address: str) -> None:
         answer({"address": address}, address, as_json)
