@@ -161,9 +161,8 @@ def _sheet(host: Host, with_: With, device: str, scenario: str) -> Sheet:
             for one in rules
             if one.fixed is None and one.rule != TRIGGERING
         ]
-        comments.append(
-            "Install with `ackmark-nft install FILE` in deploy/, remove with `ackmark-nft remove`."
-        )
+        installed = "Install with `ackmark-nft install FILE` in deploy/"
+        comments.append(f"{installed}, remove with `ackmark-nft remove`.")
         return Sheet(host, "" if cannot else nft.rules(rules, comments, forwarded=host.is_router), cannot)
     if len(rules) > 1:
         cannot.append(f"{host.name}: {'; '.join(map(str, rules))}: the eBPF program marks all flows alike")

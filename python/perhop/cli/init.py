@@ -122,9 +122,8 @@ def command(
         files[directory / "perhop.campaign.schema.json"] = _core.campaign_schema().rstrip() + "\n"
     if notebook:
         chance = "link.slow-fast.loss=0.005" if pack is Pack.TWO_WAY else ""
-        files[directory / "first-look.py"] = starter.marimo(
-            starter.cells(scenario, chance, "mo.notebook_dir() / ")
-        )
+        cells = starter.cells(scenario, chance, "mo.notebook_dir() / ")
+        files[directory / "first-look.py"] = starter.marimo(cells)
         files[directory / "first-look.ipynb"] = starter.jupyter(starter.cells(scenario, chance))
     there = [str(file) for file in files if is_there(file)]
     if there:

@@ -87,10 +87,7 @@ def _measured(result: Result) -> dict[str, object]:
         rows = tables[name].head(most).to_dicts() if name in tables else []
         table = filled("", [columns], rows)
         for row, cells in zip(rows, table.rows, strict=True):
-            found |= {
-                column if len(rows) == 1 else f"{what} {row[key]}: {column}": "–"
-                if cell is None
-                else str(cell)
-                for column, cell in zip(table.columns, cells, strict=True)
-            }
+            of = "" if len(rows) == 1 else f"{what} {row[key]}: "
+            texts = ("–" if cell is None else str(cell) for cell in cells)
+            found |= zip((f"{of}{column}" for column in table.columns), texts, strict=True)
     return {"headings": list(found), "cells": list(found.values())}
