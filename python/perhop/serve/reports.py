@@ -73,14 +73,9 @@ def routes(site: Site) -> list[Route]:
         chosen = len(of) == 2 and set(of) <= set(names)
         code, out, err = await site.jobs.printed(words) if chosen else (0, "", "")
         shown = shlex.join(["perhop", *words]) if chosen else f"perhop compare {shlex.quote(place.word)} A B"
-        context: dict[str, object] = {
-            "title": f"Treatments of {place.path}",
-            "key": key,
-            "names": names,
-            "of": of,
-        }
-        context |= {"command": shown, "code": code, "out": out, "err": err}
-        return own_page(request, "treatments.html.j2", context)
+        asked = {"title": f"Treatments of {place.path}", "key": key, "names": names, "of": of}
+        done = {"command": shown, "code": code, "out": out, "err": err}
+        return own_page(request, "treatments.html.j2", {**asked, **done})
 
     return [
         Route("/page/{key:path}", page),
