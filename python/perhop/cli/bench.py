@@ -19,10 +19,8 @@ def command(
 
     top = checkout()
     if top is None:
-        raise CommandError(
-            ExitCode.MACHINE,
-            "the benchmark is built from the source checkout, and this is an installed wheel",
-        )
+        message = "the benchmark is built from the source checkout, and this is an installed wheel"
+        raise CommandError(ExitCode.MACHINE, message)
     names = (top / "bench" / "cases" / "names.txt").read_text("utf-8").split()
     for one in case or []:
         if one not in names:

@@ -91,24 +91,19 @@ def _finish(
     from perhop.run.folder import write_file
 
     wrong = _mistakes(found, file) if found.text else ""
-    if found.text and not wrong and out is not None:
-        write_file(out, found.text, may_replace)
+    written = out if found.text and not wrong else None
+    if written is not None:
+        write_file(written, found.text, may_replace)
     if as_json:
-        print_json(
-            {
-                "script": str(file),
-                "scenario": str(out) if out is not None and found.text and not wrong else None,
-                "text": found.text if out is None else None,
-                "refused": [remark._asdict() for remark in found.refused],
-                "left_out": [remark._asdict() for remark in found.left_out],
-            }
-        )
+        refused, left_out = ([one._asdict() for one in told] for told in (found.refused, found.left_out))
+        document = {"script": str(file), "scenario": None if written is None else str(written)}
+        document |= {"text": found.text if out is None else None}
+        print_json({**document, "refused": refused, "left_out": left_out})
     else:
         _tell(found, file, kind, out, bool(wrong))
     if wrong:
-        raise CommandError(
-            ExitCode.INVALID, f"{file}: the scenario that it makes is not valid, nothing written\n{wrong}"
-        )
+        message = f"{file}: the scenario that it makes is not valid, nothing written"
+        raise CommandError(ExitCode.INVALID, f"{message}\n{wrong}")
     return ExitCode.INVALID if found.refused else ExitCode.DONE
 
 

@@ -245,11 +245,9 @@ def _tell(made: campaign.Made, as_json: bool) -> int:
             print_json({"store": str(store.folder), "report": str(page), **promises.document(judged)})
         else:
             show(*promises.told(judged), f"report: {page.resolve()}")
-        raise CommandError(
-            ExitCode.FAILED_RUNS if failed else ExitCode.USAGE,
-            sentences[0],
-            "weigh something else with --weigh, or make the run longer",
-        )
+        status = ExitCode.FAILED_RUNS if failed else ExitCode.USAGE
+        hint = "weigh something else with --weigh, or make the run longer"
+        raise CommandError(status, sentences[0], hint)
     commands = recommendation.commands(store, found)
     taken = next(one for one in store.campaign.design.treatments if one.name == found.taken)
     forms = beside(store.campaign.scenario.override(*taken.overrides), found)

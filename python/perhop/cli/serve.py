@@ -38,9 +38,8 @@ def command(
         name = (error.name or "").partition(".")[0]
         if name in ("perhop", ""):
             raise
-        raise CommandError(
-            ExitCode.MACHINE, f"perhop serve needs {name}, which is not installed", "pip install 'perhop[ui]'"
-        ) from error
+        message = f"perhop serve needs {name}, which is not installed"
+        raise CommandError(ExitCode.MACHINE, message, "pip install 'perhop[ui]'") from error
     try:
         own = listen(port)
     except OSError as error:

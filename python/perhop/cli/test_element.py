@@ -56,11 +56,8 @@ def command(
         raise UsageError(f"{file} has no element `{name}`", hint)
     asked = {name: found[name]} if name else found
     if not asked:
-        raise CommandError(
-            ExitCode.INVALID,
-            f"{file} has no element",
-            "`enqueue` and `dequeue`, `measure`, `select`, `on_ack` and `on_congestion`, or `on_arrival`",
-        )
+        hint = "`enqueue` and `dequeue`, `measure`, `select`, `on_ack` and `on_congestion`, or `on_arrival`"
+        raise CommandError(ExitCode.INVALID, f"{file} has no element", hint)
     os.environ["PROPTEST_CASES"] = str(cases)
     given = [_setting(one) for one in settings or []]
     tested: list[dict[str, Any]] = []

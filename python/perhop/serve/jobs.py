@@ -26,8 +26,6 @@ _LET_END_S = 60.0
 """A run notices that it shall end at the end of a slice, which takes seconds on a busy machine."""
 _PROGRESS = re.compile(r".*: (\d{1,3})%.* left\n?")
 
-State = Literal["going", "ended"]
-
 _WHAT = {
     "run": "The run",
     "recommend": "The recommendation",
@@ -62,7 +60,7 @@ class Job:
     back: str
     """The address of the page where it was asked for."""
     began: float = field(default_factory=time.time)
-    state: State = "going"
+    state: Literal["going", "ended"] = "going"
     code: int | None = None
     asked_to_end: bool = False
     printed: list[tuple[str, str]] = field(default_factory=list)

@@ -61,15 +61,7 @@ class _Server(uvicorn.Server):
 
 def listen(port: int) -> socket.socket:
     """Return a socket on loopback; port 0 is a free one."""
-    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind((HOST, port))
-        found.listen()
-    except OSError:
-        found.close()
-        raise
-    return found
+    return socket.create_server((HOST, port))
 
 
 def home_of(given: Sequence[Path]) -> Path:
