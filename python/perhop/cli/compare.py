@@ -88,10 +88,9 @@ def _treatments(what: Sequence[str], margin: str | None, where: list[str] | None
 def _runs(what: Sequence[str], out: Path | None, force: bool, as_json: bool) -> None:
     from perhop.report import side_by_side
     from perhop.report.page import write_page
-    from perhop.run.folder import never
 
     to_stdout = options.to_stdout(out, as_json)
-    may_replace = options.target(out, force) if out is not None and not to_stdout else never
+    may_replace = options.target(None if to_stdout else out, force)
     arms = _arms(what)
     if out is not None:
         page = side_by_side.render(arms, ["perhop", "compare", *what], str(out))

@@ -139,14 +139,14 @@ def _look(size: str | None, font: str | None) -> Look:
 def write(figure: Figure, target: Path, force: bool) -> None:
     """Write a figure in the format of its file's suffix; for `-` print it as SVG."""
     from perhop.report.figure import Format
-    from perhop.run.folder import never, write_file
+    from perhop.run.folder import write_file
 
     to_stdout = str(target) == "-"
     form = "svg" if to_stdout else target.suffix.removeprefix(".").lower()
     if form not in get_args(Format):
         known = ", ".join(get_args(Format))
         raise UsageError(f"{target}: a figure is no .{form or 'file'}", f"take {known}")
-    may_replace = never if to_stdout else options.target(target, force)
+    may_replace = options.target(None if to_stdout else target, force)
     content = figure.written(cast("Format", form))
     if content is None:
         raise UsageError(f"{figure.title}: every value is zero, so there is nothing to draw", "take another")
