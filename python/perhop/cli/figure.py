@@ -193,13 +193,11 @@ def _in_run(run: Path, name: str, flow: list[str], begin: str | None, end: str |
         known = figures.called(error.args[1])
         message, hint = f"{run}: no figure {name!r}", f"{meant(name, known)}known here: {', '.join(known)}"
         if figures.ALIASES.get(name, name).startswith("early-"):
-            averages = figures.hint(stored, stored.scenario().describe())
-            message += ", since no average was recorded" if averages else ": no queue of this run drops early"
-            hint = (
-                f"{averages} -o FOLDER"
-                if averages
-                else "a queue that does is chosen by its kind: port.A-B.class.NAME.queue"
-            )
+            if averages := figures.hint(stored, stored.scenario().describe()):
+                message, hint = f"{message}, since no average was recorded", f"{averages} -o FOLDER"
+            else:
+                message += ": no queue of this run drops early"
+                hint = "a queue that does is chosen by its kind: port.A-B.class.NAME.queue"
         raise UsageError(message, hint) from None
     if (begin or end) and found.part not in figures.TIMED:
         message = f"figure {name} has no axis of time: --from and --to mean nothing for it"

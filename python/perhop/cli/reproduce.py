@@ -228,13 +228,11 @@ def _print(study: Study, done: Outcome) -> None:
 
     show(Heading(study.file.title), *of_claims(done.document), "")
     numbers, claims = printed(study, done), main_claims(done.document)
-    verdicts = [
-        (
-            *(claim["id"], Verdict(claim["verdict"]), claim["direction"], claim["size"]),
-            *(_power(claim["power"]), claim["statement"]),
-        )
-        for claim in claims
-    ]
+    verdicts = []
+    for claim in claims:
+        verdict, power = Verdict(claim["verdict"]), _power(claim["power"])
+        sizes = claim["direction"], claim["size"]
+        verdicts.append((claim["id"], verdict, *sizes, power, claim["statement"]))
     beside = [(claim["id"], text) for claim in claims if (text := _beside(claim))]
     for title, columns, rows in (
         (numbers.title, numbers.columns, numbers.rows),

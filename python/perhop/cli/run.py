@@ -17,18 +17,9 @@ if TYPE_CHECKING:
     from perhop.scenario.scenario import Scenario
 
 _IN_JSON = (
-    "flows",
-    "links",
-    "queues",
-    "udp",
-    "marks",
-    "conditioners",
-    "classes",
-    "applications",
-    "videos",
-    "calls",
+    *("flows", "links", "queues", "udp", "marks", "conditioners"),
+    *("classes", "applications", "videos", "calls"),
 )
-
 
 TRACE = option("--trace", "KINDS", "Any of packets,queue,cwnd,tcp; the results do not change.")
 PCAP = option("--pcap", "LINK", "Capture a link, such as r1->r2, or all; may be repeated.")

@@ -27,12 +27,12 @@ def routes(site: Site) -> list[Route]:
     """Return the routes of forms."""
 
     async def page(request: Request) -> Response:
-        base, body = base_of(site.asked(request)), await request.body()
+        base, body = base_of(site.place_of(request)), await request.body()
         filled = read(body) if request.method == "POST" else Filled(base.sets, trace=base.trace)
         return await _page(site, request, base, filled)
 
     async def sent(request: Request) -> tuple[Base, Filled, Offer]:
-        base, filled = base_of(site.asked(request)), read(await request.body())
+        base, filled = base_of(site.place_of(request)), read(await request.body())
         return base, filled, await run_in_threadpool(offer, base, filled, settle=False)
 
     async def check(request: Request) -> Response:

@@ -32,7 +32,7 @@ def routes(site: Site) -> list[Route]:
     """Return the routes of lessons."""
 
     async def page(request: Request) -> Response:
-        place = site.asked(request)
+        place = site.place_of(request)
         if place.kind != "lesson":
             raise UnknownPlaceError(place.key)
         try:
@@ -107,11 +107,8 @@ def _read(place: Place) -> dict[str, Any]:
 
 def _is_question(one: Any) -> bool:
     keys = ("key", "text", "scenario")
-    return (
-        isinstance(one, dict)
-        and all(isinstance(one.get(key), str) for key in keys)
-        and one["key"].isidentifier()
-    )
+    has_all = isinstance(one, dict) and all(isinstance(one.get(key), str) for key in keys)
+    return has_all and one["key"].isidentifier()
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ class Site:
         """Return the place with a key; see `perhop.serve.places.look_up`."""
         return look_up(self.roots, key)
 
-    def asked(self, request: Request) -> Place:
+    def place_of(self, request: Request) -> Place:
         """Return the place that the address of a request names."""
         return self.look_up(request.path_params["key"])
 

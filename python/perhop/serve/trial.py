@@ -46,7 +46,7 @@ def routes(site: Site) -> list[Route]:
     turn = asyncio.Lock()
 
     async def tried(request: Request) -> Response:
-        base, asked = base_of(site.asked(request)), read(await request.body())
+        base, asked = base_of(site.place_of(request)), read(await request.body())
         async with turn:
             return JSONResponse(await run_in_threadpool(_tried, base, asked))
 

@@ -28,7 +28,7 @@ def routes(site: Site) -> list[Route]:
         return site.jobs.all[number]
 
     async def make(request: Request) -> Response:
-        words, result = words_of(site, site.asked(request))
+        words, result = words_of(site, site.place_of(request))
         return site.start(words, result, "/#campaigns")
 
     async def page(request: Request) -> Response:
