@@ -27,8 +27,10 @@ def routes(site: Site) -> list[Route]:
     """Return the routes of forms."""
 
     async def page(request: Request) -> Response:
-        base, body = base_of(site.place_of(request)), await request.body()
-        filled = read(body) if request.method == "POST" else Filled(base.sets, trace=base.trace)
+        base = base_of(site.place_of(request))
+        filled = Filled(base.sets, trace=base.trace)
+        if request.method == "POST":
+            filled = read(await request.body())
         return await _page(site, request, base, filled)
 
     async def sent(request: Request) -> tuple[Base, Filled, Offer]:
