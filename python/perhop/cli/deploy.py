@@ -195,7 +195,7 @@ def _addresses(given: list[str], nodes: Iterable[str]) -> Addresses:
 def _must_be(name: str, given: Iterable[str], known: Iterable[str]) -> None:
     """Refuse names that are none; the name of several is that of each."""
     names = list(known)
-    groups = {known.partition("[")[0] for known in names} if name == "--flow" else set()
+    groups = {one.partition("[")[0] for one in names} if name == "--flow" else set()
     for one in given:
         if one not in names and one not in groups:
             hint = f"there are {', '.join(sorted(names)[:8])}"
