@@ -16,7 +16,6 @@ from perhop.units import quantity, written_rate, written_time
 USERS = ("pages", "chat", "video", "call", "download", "upload")
 """Who may use a line, in the order in which a scenario has them."""
 
-
 _DEFAULTS = {
     "down": "100Mbit/s",
     "up": "5Mbit/s",
