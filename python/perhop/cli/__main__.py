@@ -13,7 +13,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
-from perhop.cli.exit import CommandError, ExitCode, UsageError
+from perhop.cli.exit import CommandError, ExitCode, UsageError, told
 from perhop.cli.paint import painted
 
 if TYPE_CHECKING:
@@ -61,10 +61,13 @@ def main(arguments: list[str] | None = None) -> None:
     # numpy begins a thread for each core, for products of matrices larger than any here
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-    def stop(number: int, _frame: object) -> None:
-        # one may be sent to the process and to its group, Ctrl-C pressed again: the first is cleaned up after
+    def ignore() -> None:
         for each in (signal.SIGINT, signal.SIGTERM):
             signal.signal(each, signal.SIG_IGN)
+
+    def stop(number: int, _frame: object) -> None:
+        # one may be sent to the process and to its group, Ctrl-C pressed again: the first is cleaned up after
+        ignore()
         raise KeyboardInterrupt if number == signal.SIGINT else Terminated
 
     _open_closed_streams()
@@ -75,8 +78,7 @@ def main(arguments: list[str] | None = None) -> None:
             signal.signal(signal.SIGINT, stop)
         status = run(sys.argv[1:] if arguments is None else arguments)
         # the work is done; what comes now is Python taking itself apart
-        for each in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(each, signal.SIG_IGN)
+        ignore()
     except KeyboardInterrupt:
         status = ExitCode.INTERRUPTED
     except Terminated:
@@ -127,9 +129,13 @@ def run(arguments: list[str]) -> int:
         if isinstance(error, typer.TyperException):
             return _usage(error)
         if not isinstance(error, typer.Abort):
-            if "--debug" in arguments or not (isinstance(error, Exception) or _is_panic(error)):
+            # a panic of the core is no Exception
+            is_panic = type(error).__module__ == "pyo3_runtime"
+            if "--debug" in arguments or not (isinstance(error, Exception) or is_panic):
                 raise
-            return _report(error, arguments)
+            code, text = _explain(error, arguments)
+            print(painted(text), file=sys.stderr)
+            return code
         status = ExitCode.INTERRUPTED
     if status in (ExitCode.INTERRUPTED, ExitCode.TERMINATED):
         print(f"{ExitCode(status).name.lower()}: nothing half-written is left behind", file=sys.stderr)
@@ -170,11 +176,6 @@ def _check_text(arguments: list[str]) -> None:
             raise UsageError(message, hint) from None
 
 
-def _is_panic(error: BaseException) -> bool:
-    """Return whether an error is a panic of the core, which ``except Exception`` lets through."""
-    return type(error).__module__ == "pyo3_runtime"
-
-
 def _usage(error: typer.TyperException) -> int:
     """Print what is wrong with the command line, and where its help is."""
     context = getattr(error, "ctx", None)
@@ -200,43 +201,31 @@ def _bad_value(error: typer.TyperException) -> str | None:
     return f"{max(option.opts, key=len)}: {text.rstrip('.')}"
 
 
-def _report(error: BaseException, arguments: list[str]) -> int:
-    """Print an error for its reader and return the exit status."""
-    code, text = _explain(error)
-    if code == ExitCode.INTERNAL:
-        import shlex
-
-        text = (
-            f"internal error: {type(error).__name__}: {error}\n"
-            f"to see where: perhop --debug {shlex.join(arguments)}"
-        )
-    print(painted(text), file=sys.stderr)
-    return code
-
-
-def _explain(error: BaseException) -> tuple[ExitCode, str]:
+def _explain(error: BaseException, arguments: list[str]) -> tuple[ExitCode, str]:
+    """Return the exit status of an error, and its words."""
     if isinstance(error, CommandError):
-        return error.code, f"error: {error}" + (f"\nhint: {error.hint}" if error.hint else "")
+        return error.code, told(str(error), error.hint)
     if isinstance(error, OSError):
         # what is written to a file has the file's name
         place = error.filename or ("standard output" if error.errno == errno.ENOSPC else "")
-        message = f"{place}: {error.strerror or error}" if place else error.strerror or error
+        message = f"{place}: {error.strerror or error}" if place else error.strerror or str(error)
         code = ExitCode.USAGE if error.errno in _WRONG_PLACE else ExitCode.MACHINE
         from perhop.cli.output import beside
 
-        hint = beside(error)
-        return code, f"error: {message}" + (f"\nhint: {hint}" if hint else "")
+        return code, told(message, beside(error))
     if isinstance(error, MemoryError):
-        return ExitCode.MACHINE, f"error: {str(error) or 'out of memory'}"
+        return ExitCode.MACHINE, told(str(error) or "out of memory")
     if isinstance(error, ImportError) and "_core" in str(error):
-        return ExitCode.MACHINE, "error: the compiled core is missing\nhint: make build"
+        return ExitCode.MACHINE, told("the compiled core is missing", "make build")
     for module, name, code in _ERRORS:
         # the error can be one of these only if its module is loaded already
         if module in sys.modules and isinstance(error, getattr(sys.modules[module], name)):
-            hint = getattr(error, "hint", "")
-            begin = "" if name == "ScenarioError" else "error: "
-            return code, f"{begin}{error}".rstrip() + (f"\nhint: {hint}" if hint else "")
-    return ExitCode.INTERNAL, str(error)
+            text = told(str(error).rstrip(), getattr(error, "hint", ""))
+            return code, text.removeprefix("error: ") if name == "ScenarioError" else text
+    import shlex
+
+    again = f"to see where: perhop --debug {shlex.join(arguments)}"
+    return ExitCode.INTERNAL, f"internal error: {type(error).__name__}: {error}\n{again}"
 
 
 if __name__ == "__main__":

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from perhop.cli import comparing, options
 from perhop.cli.exit import UsageError
+from perhop.cli.options import argument, flag, option
 from perhop.cli.output import json_text, note, print_json
 from perhop.say.document import Part
 from perhop.say.terminal import show
@@ -20,69 +19,41 @@ if TYPE_CHECKING:
 
 
 def command(
-    store: Annotated[Path, typer.Argument(metavar="STORE", help="Folder of a campaign.")],
-    response: Annotated[
-        list[str] | None,
-        typer.Option("--response", metavar="NAME", help="Response to show; may be repeated. Default: all."),
-    ] = None,
-    keep: Annotated[
-        str | None,
-        typer.Option("--keep", metavar="EFFECTS", help="Effects of a trimmed model, such as C,P,C:P."),
-    ] = None,
-    order: Annotated[
-        int | None,
-        typer.Option("--order", min=1, metavar="N", help="Show effects of up to N factors, such as 3."),
-    ] = None,
-    level: options.Level = 0.95,
-    pairs: Annotated[
-        bool, typer.Option("--pairs", help="Compare all pairs of treatments (Tukey) instead.")
-    ] = False,
-    compare: Annotated[
-        tuple[str, str] | None,
-        typer.Option(
-            "--compare", metavar="A B", help="Compare two treatments, replication by replication, instead."
-        ),
-    ] = None,
-    margin: Annotated[
-        str | None,
-        typer.Option(
-            "--margin", metavar="WIDTH", help="With --compare: are both the same within it, 2% or a number?"
-        ),
-    ] = None,
-    claims: Annotated[
-        list[Path] | None,
-        typer.Option("--claims", metavar="FILE", help="Judge the claims of a file (TOML) instead."),
-    ] = None,
-    where: options.Where = None,
-    csv: Annotated[
-        bool, typer.Option("--csv", help="Print the means, or with --claims the verdicts, as CSV.")
-    ] = False,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write the JSON there as well.")
-    ] = None,
-    force: options.Force = False,
-    whole: options.All = False,
-    as_json: options.Json = False,
+    store: Path = argument("STORE", "Folder of a campaign."),
+    response: list[str] | None = option(
+        "--response", "NAME", "Response to show; may be repeated. Default: all."
+    ),
+    keep: str | None = option("--keep", "EFFECTS", "Effects of a trimmed model, such as C,P,C:P."),
+    order: int | None = option("--order", "N", "Show effects of up to N factors, such as 3.", min=1),
+    level: float = options.LEVEL,
+    pairs: bool = flag("--pairs", "Compare all pairs of treatments (Tukey) instead."),
+    compare: tuple[str, str] | None = option(
+        "--compare", "A B", "Compare two treatments, replication by replication, instead."
+    ),
+    margin: str | None = option(
+        "--margin", "WIDTH", "With --compare: are both the same within it, 2% or a number?"
+    ),
+    claims: list[Path] | None = option("--claims", "FILE", "Judge the claims of a file (TOML) instead."),
+    where: list[str] | None = options.WHERE,
+    csv: bool = flag("--csv", "Print the means, or with --claims the verdicts, as CSV."),
+    out: Path | None = option("-o --out", "FILE", "Write the JSON there as well."),
+    force: bool = options.FORCE,
+    whole: bool = options.ALL,
+    as_json: bool = options.JSON,
 ) -> None:
     """Say what mattered in a campaign, and how sure that is: effects, shares of variation, residuals."""
     from perhop.judge.promises import judge_promises
-    from perhop.run.folder import never, write_file
+    from perhop.run.folder import write_file
     from perhop.say import analysis, comparisons, promises
     from perhop.say.campaign import warm_up, without_values
 
     options.check_level(level)
-    may_replace = options.target(out, force) if out is not None else never
+    may_replace = options.target(out, force)
     if margin is not None and compare is None:
         raise UsageError(f"--margin {margin}: of which treatments?", "add --compare A B")
     if csv or claims:
-        others = {
-            "--pairs": pairs,
-            "--compare": compare,
-            "--response": response,
-            "--keep": keep is not None,
-            "--order": order is not None,
-            "--level": level != 0.95,
-        }
+        others = {"--pairs": pairs, "--compare": compare, "--response": response, "--keep": keep is not None}
+        others |= {"--order": order is not None, "--level": level != 0.95}
         _refuse_beside("--claims" if claims else "--csv", others)
         _refuse_beside("--csv", {"--json": csv and as_json, "-o": csv and out is not None})
     file = options.once("--claims", claims, "judge one file after the other") if claims else None
@@ -175,7 +146,6 @@ def _analyses(
     except ValueError as error:
         if keep is None:
             raise
-        raise UsageError(
-            f"--keep {keep}: {error}", "write effects as C,P,C:P, with the names of factors"
-        ) from error
+        hint = "write effects as C,P,C:P, with the names of factors"
+        raise UsageError(f"--keep {keep}: {error}", hint) from error
     return [one for one in found if not names or one.response in names]

@@ -4,29 +4,23 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from typing import Annotated
-
-import typer
 
 from perhop.cli import options
 from perhop.cli.exit import CommandError, ExitCode, UsageError
+from perhop.cli.options import option
 
 
 def command(
-    case: Annotated[
-        list[str] | None, typer.Option("--case", metavar="ID", help="Only this case; may be repeated.")
-    ] = None,
-    as_json: options.Json = False,
+    case: list[str] | None = option("--case", "ID", "Only this case; may be repeated."),
+    as_json: bool = options.JSON,
 ) -> int:
     """Measure speed and memory of the engine (needs the source checkout and cargo)."""
     from perhop.run.record import checkout
 
     top = checkout()
     if top is None:
-        raise CommandError(
-            ExitCode.MACHINE,
-            "the benchmark is built from the source checkout, and this is an installed wheel",
-        )
+        message = "the benchmark is built from the source checkout, and this is an installed wheel"
+        raise CommandError(ExitCode.MACHINE, message)
     names = (top / "bench" / "cases" / "names.txt").read_text("utf-8").split()
     for one in case or []:
         if one not in names:

@@ -7,16 +7,16 @@ import shlex
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
-
-import typer
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from perhop.cli import options, replications
 from perhop.cli.exit import ExitCode, UsageError
+from perhop.cli.options import argument, flag, option
 from perhop.cli.output import note, print_json, warn
 from perhop.cli.progress import Progress
 from perhop.say.document import MOST_ROWS, Table
 from perhop.say.terminal import show
+from perhop.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,66 +26,31 @@ if TYPE_CHECKING:
     from perhop.experiment.ledger import Planned
     from perhop.experiment.store import Store
 
-group = typer.Typer(
-    help="Designed experiments: factors, treatments, replications.",
-    rich_markup_mode=None,
-    no_args_is_help=True,
+group = options.group("Designed experiments: factors, treatments, replications.")
+
+FILE = argument("FILE", "Campaign file (TOML), or the store of one that was begun.")
+OUT = option("-o --out", "DIR", "Store; default out/<campaign>, of a campaign.toml out/<its folder>.")
+JOBS = option("-j --jobs", "N", "Runs side by side on this machine; default: all cores.", min=1)
+EXECUTOR = option("--executor", "dask://HOST:PORT", "Make the runs on a Dask cluster.")
+UNTIL_CI = option(
+    "--until-ci",
+    "WIDTH",
+    "Replicate until every interval is at most so wide to either side: 2%, or RESPONSE=2%.",
 )
-
-CampaignFile = Annotated[
-    Path, typer.Argument(metavar="FILE", help="Campaign file (TOML), or the store of one that was begun.")
-]
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        "-o",
-        "--out",
-        metavar="DIR",
-        help="Store; default out/<campaign>, of a campaign.toml out/<its folder>.",
-    ),
-]
-Jobs = Annotated[
-    int | None,
-    typer.Option(
-        "-j", "--jobs", min=1, metavar="N", help="Runs side by side on this machine; default: all cores."
-    ),
-]
-ExecutorUrl = Annotated[
-    str | None,
-    typer.Option("--executor", metavar="dask://HOST:PORT", help="Make the runs on a Dask cluster."),
-]
-UntilCi = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--until-ci",
-        metavar="WIDTH",
-        help="Replicate until every interval is at most so wide to either side: 2%, or RESPONSE=2%.",
-    ),
-]
-
-Most = Annotated[
-    int | None,
-    typer.Option(
-        "--most", min=2, max=1_000_000, metavar="N", help="Most replications of --until-ci; default 100."
-    ),
-]
-
-Each = Annotated[
-    bool,
-    typer.Option("--each", help="With --until-ci: a treatment that is narrow enough gets no more runs."),
-]
+MOST = option("--most", "N", "Most replications of --until-ci; default 100.", min=2, max=1_000_000)
+EACH = flag("--each", "With --until-ci: a treatment that is narrow enough gets no more runs.")
 
 
 @group.command("plan")
 def plan_command(
-    file: CampaignFile,
-    out: Out = None,
-    jobs: Jobs = None,
-    until_ci: UntilCi = None,
-    most: Most = None,
-    each: Each = False,
-    whole: options.All = False,
-    as_json: options.Json = False,
+    file: Path = FILE,
+    out: Path | None = OUT,
+    jobs: int | None = JOBS,
+    until_ci: list[str] | None = UNTIL_CI,
+    most: int | None = MOST,
+    each: bool = EACH,
+    whole: bool = options.ALL,
+    as_json: bool = options.JSON,
 ) -> None:
     """Show what a campaign asks for, and about how long it takes; nothing is run or written."""
     from perhop.experiment.campaign import plan
@@ -109,15 +74,15 @@ def plan_command(
 
 @group.command("run")
 def run_command(
-    file: CampaignFile,
-    out: Out = None,
-    jobs: Jobs = None,
-    executor: ExecutorUrl = None,
-    until_ci: UntilCi = None,
-    most: Most = None,
-    each: Each = False,
-    whole: options.All = False,
-    as_json: options.Json = False,
+    file: Path = FILE,
+    out: Path | None = OUT,
+    jobs: int | None = JOBS,
+    executor: str | None = EXECUTOR,
+    until_ci: list[str] | None = UNTIL_CI,
+    most: int | None = MOST,
+    each: bool = EACH,
+    whole: bool = options.ALL,
+    as_json: bool = options.JSON,
 ) -> int:
     """Run what is missing of a campaign: begins it, or goes on after whatever stopped it."""
     campaign, folder = load(file, out, until_ci, most, each)
@@ -125,15 +90,14 @@ def run_command(
 
 
 @group.command("status")
-def status_command(file: CampaignFile, out: Out = None, as_json: options.Json = False) -> None:
+def status_command(file: Path = FILE, out: Path | None = OUT, as_json: bool = options.JSON) -> None:
     """Say how far a campaign is, also while it runs."""
     from perhop.experiment import ledger
     from perhop.experiment.campaign import plan
     from perhop.experiment.store import Store
     from perhop.say.campaign import about, counted_states, failures, warm_up
 
-    if not file.is_dir():
-        file.stat()
+    file.stat()  # what is not there is told as such
     folder = out or (file if file.is_dir() else _default(file))
     store = Store.open(folder)
     if not file.is_dir() and not _is_as_run(file, store):
@@ -189,10 +153,8 @@ def refuse_scenario(file: Path) -> None:
     options.refuse_claims(file, scenario.source)
     if not scenario.check():
         word = shlex.quote(str(file))
-        raise UsageError(
-            f"{file} is a scenario, not the file of a campaign",
-            f"perhop run {word}, or perhop sweep {word} --vary PATH=A,B --measure EXPR",
-        )
+        message = f"{file} is a scenario, not the file of a campaign"
+        raise UsageError(message, f"perhop run {word}, or perhop sweep {word} --vary PATH=A,B --measure EXPR")
 
 
 def run_and_tell(
@@ -277,13 +239,7 @@ def _how_far(folder: Path) -> Iterator[None]:
 
 
 def side_by_side(campaign: Campaign, jobs: int | None) -> int | None:
-    """Return the number of runs to make at once; on real packets as many as are undistorted.
-
-    Raises
-    ------
-    LackingError
-        This kernel has not the senders of one on real packets.
-    """
+    """Return the number of runs to make at once; on real packets as many as are undistorted."""
     scenarios = [campaign.scenario.override(*one.overrides) for one in campaign.design.treatments]
     live = [one for one in scenarios if one.core.live]
     if not live:
@@ -292,7 +248,6 @@ def side_by_side(campaign: Campaign, jobs: int | None) -> int | None:
     from perhop.run.machine import check_controls
 
     check_controls(live)
-
     some, why = allowed(jobs)
     if why:
         note(why)
@@ -321,17 +276,15 @@ def _is_as_run(file: Path, store: Store) -> bool:
 def check_store(folder: Path, runs: Sequence[Planned]) -> None:
     """Refuse another campaign's store: one in which none of these runs was ever asked for."""
     from perhop.experiment import ledger
-    from perhop.units import counted
 
     if not (folder / ledger.FILE).exists():
         return
     with ledger.read(folder) as book:
         there = {run.key for run in book.plan()}
     if there and there.isdisjoint(run.key for run in runs):
-        raise UsageError(
-            f"{folder} is the store of another campaign: of {counted(len(runs), 'run')} it has none",
-            "give another folder with -o; a scenario that was changed since needs one too",
-        )
+        message = f"{folder} is the store of another campaign: of {counted(len(runs), 'run')} it has none"
+        hint = "give another folder with -o; a scenario that was changed since needs one too"
+        raise UsageError(message, hint)
 
 
 def _default(file: Path) -> Path:
@@ -377,9 +330,8 @@ def with_stop(
         message = f"--until-ci {text}: " + (f"no response {name!r}" if name else "of which response?")
         # with one = too many it is open which width is meant
         meant = "WIDTH" if "=" in name else width
-        raise UsageError(
-            message, f"write {' or '.join(shlex.quote(f'{each}={meant}') for each in known[:3])}"
-        )
+        such = " or ".join(shlex.quote(f"{each}={meant}") for each in known[:3])
+        raise UsageError(message, f"write {such}")
     if most is None:
         most = campaign.stop.most if campaign.stop else max(_MOST, campaign.design.replications)
     return replace(campaign, stop=Stop(name, value, relative, most, each), select=None)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
-
-import typer
+from typing import TYPE_CHECKING, NamedTuple
 
 from perhop.cli import options
-from perhop.cli.exit import ExitCode
+from perhop.cli.exit import ExitCode, told
+from perhop.cli.options import argument
+from perhop.cli.output import beside, expanded, note, print_json, warn
+from perhop.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,19 +19,13 @@ if TYPE_CHECKING:
 
 
 def command(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="FILE...",
-            help="Scenario, campaign or claims files (TOML), lesson.toml, or studies (DIR).",
-        ),
-    ],
-    overrides: options.Set = None,
-    as_json: options.Json = False,
+    files: list[Path] = argument(
+        "FILE...", "Scenario, campaign or claims files (TOML), lesson.toml, or studies (DIR)."
+    ),
+    overrides: list[str] | None = options.SET,
+    as_json: bool = options.JSON,
 ) -> int:
     """Validate scenarios, campaigns, claims, lessons and studies: all mistakes in one pass, then warnings."""
-    from perhop.cli.output import beside, note, print_json, warn
-
     found, unread = [], []
     for file in files:
         try:
@@ -43,23 +38,14 @@ def command(
                 if any(file.glob("*.toml")):
                     dashes = "-- " if str(file).startswith("-") else ""
                     hint = f"its files: perhop check {dashes}{shlex.quote(str(file))}/*.toml"
-            unread.append(f"error: {message}" + (f"\nhint: {hint}" if hint else ""))
+            unread.append(told(message, hint))
     if as_json:
-        print_json(
-            {
-                "files": [
-                    {
-                        "file": name,
-                        "kind": one.kind,
-                        "ok": not one.mistakes,
-                        "diagnostics": one.mistakes,
-                        "warnings": one.warnings,
-                        "kernel_only": one.kernel_only,
-                    }
-                    for name, one in found
-                ]
-            }
-        )
+        checked = [
+            {"file": name, "kind": one.kind, "ok": not one.mistakes, "diagnostics": one.mistakes}
+            | {"warnings": one.warnings, "kernel_only": one.kernel_only}
+            for name, one in found
+        ]
+        print_json({"files": checked})
     else:
         for name, one in found:
             for mistake in one.mistakes:
@@ -68,8 +54,7 @@ def command(
             verdict = _counted(one.mistakes, "mistake") if one.mistakes else "valid"
             warned = f", {_counted(one.warnings, 'warning')}" if one.warnings else ""
             print(f"{name}: {verdict}{warned}" + (f"; {one.about}" if one.about else ""))
-    for message in unread:
-        note(message)
+    note(*unread)
     if unread:
         return ExitCode.USAGE
     return ExitCode.INVALID if any(one.mistakes for _, one in found) else ExitCode.DONE
@@ -86,13 +71,7 @@ class _Checked(NamedTuple):
 
 
 def _checked(file: Path, overrides: list[str] | None) -> _Checked:
-    """Check a file of any kind.
-
-    Raises
-    ------
-    OSError
-        It cannot be read.
-    """
+    """Check a file of any kind."""
     from perhop.experiment.kinds import is_campaign, is_claims, is_lesson, is_study
 
     if is_study(file):
@@ -108,7 +87,6 @@ def _checked(file: Path, overrides: list[str] | None) -> _Checked:
         campaign, mistakes, warnings = read(file, scenario.overrides)
         return _Checked("campaign", mistakes, warnings, f"campaign: {campaign}" if campaign else "campaign")
     from perhop._core import ScenarioError
-    from perhop.cli.output import expanded
 
     mistakes, warnings = scenario.diagnose()
     if not mistakes:
@@ -128,7 +106,6 @@ def _claims(file: Path) -> _Checked:
     """Check a file of claims against the design of its campaign."""
     from perhop.judge.campaign import checked
     from perhop.judge.grammar import ClaimsError
-    from perhop.units import counted
 
     try:
         claims, campaign, *_ = checked(file)
@@ -143,7 +120,6 @@ def _claims(file: Path) -> _Checked:
 def _lesson(file: Path) -> _Checked:
     """Check a lesson with the scenarios that it names."""
     from perhop.lesson import form
-    from perhop.units import counted
 
     try:
         questions = form.load(file.parent).questions
@@ -155,7 +131,6 @@ def _lesson(file: Path) -> _Checked:
 def _study(path: Path) -> _Checked:
     """Check the files of a study together."""
     from perhop.papers.folder import check
-    from perhop.units import counted
 
     found, mistakes, warnings = check(path)
     if found is None:
@@ -167,6 +142,4 @@ def _study(path: Path) -> _Checked:
 
 def _counted(diagnostics: list[Diagnostic], what: str) -> str:
     """Return their number as text; the last of a long list stands for all that are not shown."""
-    from perhop.units import counted
-
     return counted(sum(one["count"] for one in diagnostics), what)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from perhop.cli import comparing, options
 from perhop.cli.exit import UsageError
+from perhop.cli.options import argument, option
 from perhop.cli.output import print_json
 from perhop.say.terminal import show
+from perhop.units import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,47 +22,30 @@ _MOST = 8
 
 
 def command(
-    what: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="RUN RUN...",
-            help="Folders of runs; or the store of a campaign and two of its treatments.",
-        ),
-    ],
-    margin: Annotated[
-        str | None,
-        typer.Option(
-            "--margin", metavar="WIDTH", help="Treatments: are both the same within it, 2% or a number?"
-        ),
-    ] = None,
-    where: options.Where = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", metavar="FILE", help="Page to write about runs, - for stdout."),
-    ] = None,
-    figure: Annotated[
-        str | None,
-        typer.Option(
-            "--figure",
-            metavar="NAME",
-            help="Runs: one figure into FILE (svg, pdf, png, csv): over-time or delays.",
-        ),
-    ] = None,
-    force: options.Force = False,
-    as_json: options.Json = False,
+    what: list[str] = argument(
+        "RUN RUN...", "Folders of runs; or the store of a campaign and two of its treatments."
+    ),
+    margin: str | None = option(
+        "--margin", "WIDTH", "Treatments: are both the same within it, 2% or a number?"
+    ),
+    where: list[str] | None = options.WHERE,
+    out: Path | None = option("-o --out", "FILE", "Page to write about runs, - for stdout."),
+    figure: str | None = option(
+        "--figure", "NAME", "Runs: one figure into FILE (svg, pdf, png, csv): over-time or delays."
+    ),
+    force: bool = options.FORCE,
+    as_json: bool = options.JSON,
 ) -> None:
     """Put runs side by side: what each class got, curves over each other, delays as distributions, settings.
 
     With the store of a campaign and two of its treatments: differences with their intervals.
     """
-    from perhop.experiment import ledger
+    from perhop.experiment.kinds import is_store
 
-    if (Path(what[0]) / ledger.FILE).exists():
+    if is_store(Path(what[0])):
         if out is not None or figure is not None:
-            raise UsageError(
-                "-o and --figure are about runs",
-                f"the campaign's page: perhop report {what[0]}; its figures: perhop figure {what[0]}",
-            )
+            hint = f"the campaign's page: perhop report {what[0]}; its figures: perhop figure {what[0]}"
+            raise UsageError("-o and --figure are about runs", hint)
         _treatments(what, margin, where, as_json)
         return
     if margin is not None or where:
@@ -88,16 +71,13 @@ def _figure(what: Sequence[str], name: str, out: Path, force: bool) -> None:
 
 def _treatments(what: Sequence[str], margin: str | None, where: list[str] | None, as_json: bool) -> None:
     from perhop.say import comparisons
-    from perhop.units import counted
 
     store = options.opened(Path(what[0]), where)
     if len(what) != 3:
         names = ", ".join(shlex.quote(one.name) for one in store.campaign.design.treatments[:6])
         named = f"{counted(len(what) - 1, 'treatment')} {'is' if len(what) == 2 else 'are'} named, not two"
-        raise UsageError(
-            f"{what[0]} is a campaign: {named}",
-            f"name two of {names}; all pairs: perhop analyze {what[0]} --pairs",
-        )
+        message = f"{what[0]} is a campaign: {named}"
+        raise UsageError(message, f"name two of {names}; all pairs: perhop analyze {what[0]} --pairs")
     found = comparing.comparisons_of(store, (what[1], what[2]), margin, 0.95, ())
     if as_json:
         print_json([comparisons.comparison_document(one) for one in found])
@@ -108,10 +88,9 @@ def _treatments(what: Sequence[str], margin: str | None, where: list[str] | None
 def _runs(what: Sequence[str], out: Path | None, force: bool, as_json: bool) -> None:
     from perhop.report import side_by_side
     from perhop.report.page import write_page
-    from perhop.run.folder import never
 
     to_stdout = options.to_stdout(out, as_json)
-    may_replace = options.target(out, force) if out is not None and not to_stdout else never
+    may_replace = options.target(None if to_stdout else out, force)
     arms = _arms(what)
     if out is not None:
         page = side_by_side.render(arms, ["perhop", "compare", *what], str(out))

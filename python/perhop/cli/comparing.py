@@ -42,12 +42,8 @@ def comparisons_of(
         raise UsageError(f"{first} is named twice", "name two treatments")
     within = None if margin is None else width("--margin", margin, store, responses)
     asked = asked_of(store.campaign, level=level)
-    found = []
-    for own in values(store.scalars(), asked, responses):
-        one = compare(own, asked, first, second, within)
-        if one is not None:
-            found.append(one)
-    return found
+    found = (compare(own, asked, first, second, within) for own in values(store.scalars(), asked, responses))
+    return [one for one in found if one is not None]
 
 
 def _treatment(store: Store, text: str) -> str:
@@ -91,8 +87,6 @@ def width(option: str, text: str, store: Store, responses: Sequence[str]) -> Mar
         raise UsageError(message, f"write {option} 2%, or a number above zero: {option} 50kbit/s")
     for one in store.campaign.responses:
         if unit not in ("", one.unit) and (not responses or one.name in responses):
-            raise UsageError(
-                f"{option} {text}: {one.name} is in {one.unit or 'no unit'}",
-                f"choose a response with --response, or give a part of the mean, such as {option} 2%",
-            )
+            hint = f"choose a response with --response, or give a part of the mean, such as {option} 2%"
+            raise UsageError(f"{option} {text}: {one.name} is in {one.unit or 'no unit'}", hint)
     return Margin(value, relative)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from perhop.cli import options, queues
 from perhop.cli.exit import ExitCode, UsageError
+from perhop.cli.options import option
+from perhop.cli.output import note, print_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,62 +40,44 @@ class Sheet:
 
 
 def command(
-    scenario: options.ScenarioFile,
-    with_: Annotated[
-        With,
-        typer.Option(
-            "--with",
-            help="Marks of ACKs by rules for nftables or by eBPF; queues by tc, OpenWrt's sqm or OpenConfig.",
-        ),
-    ] = With.NFT,
-    node: Annotated[
-        str | None,
-        typer.Option(
-            "--at",
-            metavar="NODE",
-            help="The node whose queues it is; with nft, the router that marks ACKs.",
-        ),
-    ] = None,
-    hosts: Annotated[
-        list[str] | None, typer.Option("--host", metavar="NAME", help="This receiver; may be repeated.")
-    ] = None,
-    flows: Annotated[
-        list[str] | None, typer.Option("--flow", metavar="NAME", help="These flows; may be repeated.")
-    ] = None,
-    addresses: Annotated[
-        list[str] | None,
-        typer.Option("--address", metavar="NODE=IP", help="Address of a sender, to tell flows apart by."),
-    ] = None,
-    shape: Annotated[
-        str | None,
-        typer.Option(
-            "--shape",
-            metavar="SHARE",
-            help="With queues: hold the device to this share of the line; of sqm 95% by default.",
-        ),
-    ] = None,
-    device: Annotated[
-        str | None,
-        typer.Option(
-            "--device",
-            metavar="DEV",
-            help="Its interface, for eBPF eth0 by default; with queues NODE=DEV,... by the other end.",
-        ),
-    ] = None,
-    overrides: options.Set = None,
-    as_json: options.Json = False,
+    scenario: Path = options.SCENARIO,
+    with_: With = option(
+        "--with",
+        None,
+        "Marks of ACKs by rules for nftables or by eBPF; queues by tc, OpenWrt's sqm or OpenConfig.",
+        With.NFT,
+    ),
+    node: str | None = option(
+        "--at", "NODE", "The node whose queues it is; with nft, the router that marks ACKs."
+    ),
+    hosts: list[str] | None = option("--host", "NAME", "This receiver; may be repeated."),
+    flows: list[str] | None = option("--flow", "NAME", "These flows; may be repeated."),
+    addresses: list[str] | None = option(
+        "--address", "NODE=IP", "Address of a sender, to tell flows apart by."
+    ),
+    shape: str | None = option(
+        "--shape", "SHARE", "With queues: hold the device to this share of the line; of sqm 95% by default."
+    ),
+    device: str | None = option(
+        "--device",
+        "DEV",
+        "Its interface, for eBPF eth0 by default; with queues NODE=DEV,... by the other end.",
+    ),
+    overrides: list[str] | None = options.SET,
+    as_json: bool = options.JSON,
 ) -> int:
     """Print what makes a host mark ACKs, or a router queue packets, as a scenario asks; change nothing."""
-    from perhop.cli.output import print_json
     from perhop.deploy.asked import asked
 
     loaded = options.load(scenario, overrides)
     if with_ not in {With.NFT, With.EBPF}:
         if hosts or flows or addresses:
-            raise UsageError(
-                f"--host, --flow and --address: not with --with {with_.value}", "they are of ACK marks"
-            )
-        return queues.WRITERS[with_.value](queues.Asked(loaded, str(scenario), node, device, shape, as_json))
+            given = "--host, --flow and --address"
+            raise UsageError(f"{given}: not with --with {with_}", "they are of ACK marks")
+        share = queues.share_of(shape)
+        node = queues.known(loaded, node, with_, share)
+        queues.WRITERS[with_](queues.Asked(loaded, str(scenario), node, share, device, as_json))
+        return ExitCode.DONE
     if shape is not None:
         raise UsageError("--shape: with --with tc, sqm or openconfig", "marks need no rate")
     if node is not None and (with_ is With.EBPF or hosts):
@@ -114,7 +97,7 @@ def command(
     _must_ask(loaded, str(scenario))
     sheets = [_sheet(host, with_, device, str(scenario)) for host in chosen]
     if as_json:
-        print_json({"with": with_.value, "hosts": [_as_json(sheet) for sheet in sheets]})
+        print_json({"with": with_, "hosts": [_as_json(sheet) for sheet in sheets]})
         return ExitCode.USAGE if any(sheet.cannot for sheet in sheets) else ExitCode.DONE
     _print(sheets, with_)
     return ExitCode.DONE
@@ -139,7 +122,7 @@ def _router(scenario: Scenario, node: str, known: Addresses, flows: list[str] | 
     """Return a router with the ACKs that its own conditioners mark."""
     from perhop.deploy.asked import passing
 
-    queues.known(scenario, node, "nft")
+    queues.known(scenario, node, "nft", None)
     router = passing(scenario, node, known, flows)
     if not router.flows and not router.cannot:
         marked = [one.at for one in scenario.describe().conditioners if one.ack_marking]
@@ -150,14 +133,11 @@ def _router(scenario: Scenario, node: str, known: Addresses, flows: list[str] | 
 
 def _print(sheets: list[Sheet], with_: With) -> None:
     """Print the one text that all hosts share; refuse if anything cannot be done."""
-    from perhop.cli.output import note
-
     cannot = [reason for sheet in sheets for reason in sheet.cannot]
-    for reason in cannot:
-        note(f"cannot: {reason}")
+    note(*(f"cannot: {reason}" for reason in cannot))
     if cannot:
         raise UsageError(
-            f"{len(cannot)} of what the scenario asks cannot be done with {with_.value} on the host",
+            f"{len(cannot)} of what the scenario asks cannot be done with {with_} on the host",
             "leave it out with --flow or --host, tell senders apart with --address, or use the other --with",
         )
     if len({sheet.text for sheet in sheets}) > 1:
@@ -181,9 +161,8 @@ def _sheet(host: Host, with_: With, device: str, scenario: str) -> Sheet:
             for one in rules
             if one.fixed is None and one.rule != TRIGGERING
         ]
-        comments.append(
-            "Install with `ackmark-nft install FILE` in deploy/, remove with `ackmark-nft remove`."
-        )
+        installed = "Install with `ackmark-nft install FILE` in deploy/"
+        comments.append(f"{installed}, remove with `ackmark-nft remove`.")
         return Sheet(host, "" if cannot else nft.rules(rules, comments, forwarded=host.is_router), cannot)
     if len(rules) > 1:
         cannot.append(f"{host.name}: {'; '.join(map(str, rules))}: the eBPF program marks all flows alike")
@@ -196,12 +175,8 @@ def _as_json(sheet: Sheet) -> dict[str, Any]:
         {"flow": flow, "acks": str(marking), "connections": str(sheet.host.selectors[flow])}
         for flow, marking in sheet.host.flows.items()
     ]
-    return {
-        "host": sheet.host.name,
-        "flows": flows,
-        "cannot": sheet.cannot,
-        "text": None if sheet.cannot else sheet.text,
-    }
+    text = None if sheet.cannot else sheet.text
+    return {"host": sheet.host.name, "flows": flows, "cannot": sheet.cannot, "text": text}
 
 
 def _addresses(given: list[str], nodes: Iterable[str]) -> Addresses:
@@ -212,18 +187,16 @@ def _addresses(given: list[str], nodes: Iterable[str]) -> Addresses:
         try:
             found[node] = ip_address(address)
         except ValueError:
-            raise UsageError(
-                f"--address {one}: not an address", f"write --address {node}=192.0.2.1"
-            ) from None
+            hint = f"write --address {node}=192.0.2.1"
+            raise UsageError(f"--address {one}: not an address", hint) from None
     return found
 
 
-def _must_be(option: str, given: Iterable[str], known: Iterable[str]) -> None:
+def _must_be(name: str, given: Iterable[str], known: Iterable[str]) -> None:
     """Refuse names that are none; the name of several is that of each."""
     names = list(known)
-    groups = {name.partition("[")[0] for name in names} if option == "--flow" else set()
+    groups = {one.partition("[")[0] for one in names} if name == "--flow" else set()
     for one in given:
         if one not in names and one not in groups:
-            raise UsageError(
-                f"{option} {one}: there is none of that name", f"there are {', '.join(sorted(names)[:8])}"
-            )
+            hint = f"there are {', '.join(sorted(names)[:8])}"
+            raise UsageError(f"{name} {one}: there is none of that name", hint)

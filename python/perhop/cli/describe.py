@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-import typer
+from msgspec import to_builtins
 
 from perhop.cli import options
+from perhop.cli.options import flag
 from perhop.cli.output import print_json
 from perhop.say.document import MOST_ROWS, Part, Table, filled
 from perhop.say.terminal import show
@@ -23,14 +25,12 @@ _MORE = "in what --json prints"
 
 
 def command(
-    scenario: options.ScenarioFile,
-    overrides: options.Set = None,
-    seed: options.Seed = None,
-    until: options.Until = None,
-    as_toml: Annotated[
-        bool, typer.Option("--toml", help="Print the resolved scenario, itself a valid file.")
-    ] = False,
-    as_json: options.Json = False,
+    scenario: Path = options.SCENARIO,
+    overrides: list[str] | None = options.SET,
+    seed: int | None = options.SEED,
+    until: str | None = options.UNTIL,
+    as_toml: bool = flag("--toml", "Print the resolved scenario, itself a valid file."),
+    as_json: bool = options.JSON,
 ) -> None:
     """Show what a scenario means: nodes, links, ports, conditioners and flows."""
     loaded = options.load(scenario, overrides, seed, until)
@@ -44,8 +44,6 @@ def command(
 
 def _parts(meaning: Description) -> Iterator[Part]:
     """Go through a scenario as sentences and tables."""
-    from msgspec import to_builtins
-
     from perhop.run.promises import promises_of
 
     run = meaning.run
@@ -66,23 +64,19 @@ def _parts(meaning: Description) -> Iterator[Part]:
         }
         for link in links
     ]
-    flow = "flow: name | class | mark | from | to | start"
-    tcp = "TCP: profile | segment: {mss_bytes:B} | header: {header_bytes:B} | window: {window_bytes:B}"
-    yield _table("Nodes", "node: name | kind", to_builtins(meaning.nodes))
+    yield from _table("Nodes", "node: name | kind", to_builtins(meaning.nodes))
     columns = "link: name | rate: rate_bit_s | delay: delay_s | pure ACK: {pure_ack_bytes:B}"
     traced = " | trace" if any(link.trace for link in links) else ""
-    yield _table("Links", columns + traced, to_builtins(links))
+    yield from _table("Links", columns + traced, to_builtins(links))
     bursty = [
         {"link": link.name, "loss": link.burst_loss.mean_loss, "burst": link.burst_loss.mean_burst_packets}
         for link in links
         if link.burst_loss
     ]
-    if bursty:
-        yield _table(
-            "Losses in bursts", "link | mean loss: {loss:%} | mean burst, packets: {burst:.3g}", bursty
-        )
+    columns = "link | mean loss: {loss:%} | mean burst, packets: {burst:.3g}"
+    yield from _table("Losses in bursts", columns, bursty)
     shaped = " | shaper: shaper_bit_s" if any(link.port.shaper for link in links) else ""
-    yield _table("Ports", "port | scheduler | classes | backpressure" + shaped, ports)
+    yield from _table("Ports", "port | scheduler | classes | backpressure" + shaped, ports)
     for title, lines in (
         ("Queues", queue_lines(meaning.settings.port)),
         ("Conditioners", conditioner_lines(meaning.settings.conditioner)),
@@ -90,46 +84,45 @@ def _parts(meaning: Description) -> Iterator[Part]:
     ):
         if lines:
             yield Table(title, (), [(line,) for line in lines], whole=_MORE, most=MOST_ROWS)
-    if meaning.arrivals_per_s:
-        rates = [{"flow": name, "rate": rate} for name, rate in meaning.arrivals_per_s.items()]
-        yield _table("Transfers that begin in a second, on average", "flow | transfers: {rate:.4g}", rates)
-    if meaning.applications:
-        columns = (
-            "application: name | kind | flows | mean load: {mean_load_bytes:B} | mean pause: mean_think_s"
-        )
-        yield _table("Applications", columns, to_builtins(meaning.applications))
-    if meaning.calls:
-        columns = "call: name | jitter buffer: jitter_buffer_s | Ie: {ie:g} | Bpl: {bpl:g}"
-        yield _table("Calls", columns, to_builtins(meaning.calls))
+    rates = [{"flow": name, "rate": rate} for name, rate in meaning.arrivals_per_s.items()]
+    yield from _table("Transfers that begin in a second, on average", "flow | transfers: {rate:.4g}", rates)
+    columns = "application: name | kind | flows | mean load: {mean_load_bytes:B} | mean pause: mean_think_s"
+    yield from _table("Applications", columns, to_builtins(meaning.applications))
+    columns = "call: name | jitter buffer: jitter_buffer_s | Ie: {ie:g} | Bpl: {bpl:g}"
+    yield from _table("Calls", columns, to_builtins(meaning.calls))
     captured = [
         {"flow": flow.name} | to_builtins(flow.capture) | {"repeats": "yes" if flow.capture.repeats else None}
         for flow in meaning.udp
         if flow.capture
     ]
-    if captured:
-        yield _table("Sources from captures", "flow | packets | duration: duration_s | repeats", captured)
-    for title, flows, own in (
-        ("UDP flows", meaning.udp, "rate: rate_bit_s | packet: {packet_bytes:B}"),
-        ("Flows", meaning.flows, tcp),
-    ):
-        rows = [to_builtins(one) | {"start": _start(one), "labels": _labels(one)} for one in flows]
-        labels = " | labels" if any(one.labels for one in flows) else ""
-        if rows or flows is meaning.flows:
-            yield _table(title, f"{flow} | {own}{labels}", rows)
+    columns = "flow | packets | duration: duration_s | repeats"
+    yield from _table("Sources from captures", columns, captured)
+    tcp = "TCP: profile | segment: {mss_bytes:B} | header: {header_bytes:B} | window: {window_bytes:B}"
+    udp = "rate: rate_bit_s | packet: {packet_bytes:B}"
+    for title, flows, own in (("UDP flows", meaning.udp, udp), ("Flows", meaning.flows, tcp)):
+        columns = f"flow: name | class | mark | from | to | start | {own}"
+        columns += " | labels" if any(one.labels for one in flows) else ""
+        yield from _table(title, columns, map(_flow, flows), even_empty=flows is meaning.flows)
     promised = [(one.called, one.bounded) for one in promises_of(meaning)]
     if promised:
         yield Table("Promises", ("promise", "bound"), promised)
 
 
-def _table(title: str, columns: str, rows: Iterable[Mapping[str, Any]]) -> Table:
-    """Return a table in which rows that are alike are folded together."""
+def _table(
+    title: str, columns: str, rows: Iterable[Mapping[str, Any]], even_empty: bool = False
+) -> Iterator[Table]:
+    """Give a table in which rows that are alike are folded together; without rows none."""
     table = filled(title, [columns], rows, whole=_MORE)
     cells = folded(tuple("-" if cell is None else str(cell) for cell in row) for row in table.rows)
-    return replace(table, rows=cells)
+    if cells or even_empty:
+        yield replace(table, rows=cells)
 
 
-def _labels(flow: FlowView | UdpView) -> str | None:
-    return " ".join(f"{name}={value}" for name, value in flow.labels.items()) or None
+def _flow(one: FlowView | UdpView) -> dict[str, Any]:
+    """Return a flow's row: a random part of its start, which depends on the seed, by its bound."""
+    later = f" + up to {one.start_jitter_s:g} s" if one.start_jitter_s else ""
+    labels = " ".join(f"{name}={value}" for name, value in one.labels.items())
+    return {**to_builtins(one), "start": f"{one.start_s:g} s{later}", "labels": labels or None}
 
 
 def folded(rows: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
@@ -171,11 +164,6 @@ def _is_default(port: PortView) -> bool:
     held = port.backpressure or port.shaper
     as_default = (one.name, one.queue, one.limit, held) == ("all", "fifo", "1000p", None)
     return as_default and len(port.classes) == 1
-
-
-def _start(flow: FlowView | UdpView) -> str:
-    """Return a flow's start as text; a random part, which depends on the seed, by its bound."""
-    return f"{flow.start_s:g} s" + (f" + up to {flow.start_jitter_s:g} s" if flow.start_jitter_s else "")
 
 
 def _parted(table: dict[str, Any], structure: str) -> tuple[dict[str, Any], dict[str, Any]]:

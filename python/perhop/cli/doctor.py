@@ -5,21 +5,20 @@ from __future__ import annotations
 import os
 import platform
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
-from typing import Annotated
 
 import msgspec
-import typer
 
 from perhop.cli import options
 from perhop.cli.exit import ExitCode
+from perhop.cli.options import flag
 from perhop.cli.output import note, print_json
 from perhop.say.document import Table
 from perhop.say.terminal import show
 
 _STEADY = 0.05
-"""The share of a processor's time below half speed up to which it is called steady."""
+"""The share of a second below half speed up to which runs on real packets are hardly ever refused."""
 
 _SERVE = ("starlette", "uvicorn")
 
@@ -37,27 +36,24 @@ class Finding:
 
 
 def command(
-    parallel: Annotated[
-        bool,
-        typer.Option("--parallel", help="Measure how many runs on real packets may go side by side."),
-    ] = False,
-    as_json: options.Json = False,
+    parallel: bool = flag("--parallel", "Measure how many runs on real packets may go side by side."),
+    as_json: bool = options.JSON,
 ) -> int:
     """Say what this machine can do and what is missing."""
     if parallel:
         return _side_by_side(as_json)
     findings = [*_look(), *_real_packets()]
     if as_json:
-        print_json({"findings": [asdict(finding) for finding in findings]})
+        print_json({"findings": findings})
     else:
-        for section in dict.fromkeys(finding.section for finding in findings):
+        for section in dict.fromkeys(one.section for one in findings):
             rows = [
                 (one.what, one.found or "missing", one.needed_for, "" if one.found else one.adds)
                 for one in findings
                 if one.section == section
             ]
             show(Table(section, ("what", "found", "needed for", "to add it"), rows))
-    missing = any(finding.required and finding.found is None for finding in findings)
+    missing = any(one.required and one.found is None for one in findings)
     return ExitCode.MACHINE if missing else ExitCode.DONE
 
 
@@ -109,18 +105,13 @@ def _real_packets() -> list[Finding]:
         return []
     from perhop.run.machine import look, slowed
 
-    looked = [
-        Finding(one.what, one.found, one.needed_for, one.adds, section="real packets") for one in look()
-    ]
-    return [*looked, _steadiness(slowed())]
-
-
-def _steadiness(slow: float) -> Finding:
-    """Describe how steady a processor is; it is not where runs on real packets are likely to be refused."""
+    section = "real packets"
+    looked = [Finding(**vars(one), section=section) for one in look()]
+    slow = slowed()
     found = f"{100 * slow:.1f} % of a second below half speed"
     adds = f"{found}: is the host of this virtual machine busy? try again"
     steady = found if slow <= _STEADY else None
-    return Finding("steady processor", steady, "packets on time", adds, section="real packets")
+    return [*looked, Finding("steady processor", steady, "packets on time", adds, section=section)]
 
 
 def _version(package: str) -> str | None:

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from perhop.cli import options, run
+from perhop.cli.options import option
 
 
 def command(
-    scenario: options.ScenarioFile,
-    overrides: options.Set = None,
-    seed: options.Seed = None,
-    until: options.Until = None,
-    trace: run.Trace = None,
-    pcap: run.Pcap = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", metavar="DIR", help="Folder; default out/<scenario>-live-<seed>."),
-    ] = None,
-    force: run.Force = False,
-    report: run.Report = False,
-    as_json: options.Json = False,
+    scenario: Path = options.SCENARIO,
+    overrides: list[str] | None = options.SET,
+    seed: int | None = options.SEED,
+    until: str | None = options.UNTIL,
+    trace: list[str] | None = run.TRACE,
+    pcap: list[str] | None = run.PCAP,
+    out: Path | None = option("-o --out", "DIR", "Folder; default out/<scenario>-live-<seed>."),
+    force: bool = run.FORCE,
+    report: bool = run.REPORT,
+    as_json: bool = options.JSON,
 ) -> int:
     """Run a scenario on real packets and kernel TCP, and leave a folder as perhop run does."""
     live = [*(overrides or []), 'run.clock="live"']

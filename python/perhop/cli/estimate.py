@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perhop.cli import options
@@ -15,20 +16,18 @@ if TYPE_CHECKING:
 
 
 def command(
-    scenario: options.ScenarioFile,
-    overrides: options.Set = None,
-    as_json: options.Json = False,
+    scenario: Path = options.SCENARIO,
+    overrides: list[str] | None = options.SET,
+    as_json: bool = options.JSON,
 ) -> None:
     """Say what closed forms give for a scenario, where they hold, and why others do not."""
-    from dataclasses import asdict
-
     from perhop.models.estimate import estimates
 
     loaded = options.load(scenario, overrides)
     found = estimates(loaded)
     warn(loaded.warnings())
     if as_json:
-        print_json({"scenario": str(scenario), "estimates": [asdict(one) for one in found]})
+        print_json({"scenario": str(scenario), "estimates": found})
         return
     _print_values([one for one in found if one.holds])
     _print_refused([one for one in found if not one.holds])

@@ -32,6 +32,11 @@ class ExitCode(IntEnum):
     """SIGTERM."""
 
 
+def told(message: str, hint: str | None = "") -> str:
+    """Return an error as it is printed, with its hint if there is one."""
+    return f"error: {message}" + (f"\nhint: {hint}" if hint else "")
+
+
 class CommandError(Exception):
     """A command that cannot go on: the mistake, with the value, in one line, and a remedy as hint."""
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, cast, get_args
-
-import typer
+from typing import TYPE_CHECKING, cast, get_args
 
 from perhop.cli import comparing, options
 from perhop.cli.exit import UsageError
-from perhop.cli.output import meant, print_json
+from perhop.cli.options import argument, option
+from perhop.cli.output import answer, meant, print_json
 from perhop.say.document import Table
 from perhop.say.terminal import show
 
@@ -24,55 +23,31 @@ _FIRST = "response-1-"
 
 
 def command(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, or the store of a campaign.")],
-    name: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="NAME",
-            help="Figure: cwnd, goodput, queue, delay, red, ...; of a campaign main, ...; else all listed.",
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="svg, pdf, png, or csv for the numbers; default NAME.svg. - for stdout: svg.",
-        ),
-    ] = None,
-    flow: Annotated[
-        list[str] | None,
-        typer.Option("--flow", metavar="NAME", help="Of a trace of TCP this flow; may be repeated."),
-    ] = None,
-    begin: Annotated[
-        str | None,
-        typer.Option("--from", metavar="TIME", help="Where the axis of time begins, such as 2.5s."),
-    ] = None,
-    end: Annotated[str | None, typer.Option("--to", metavar="TIME", help="Where it ends.")] = None,
-    where: options.Where = None,
-    over: Annotated[
-        str | None,
-        typer.Option("--over", metavar="FACTOR", help="Of a campaign's curve: the axis; others are lines."),
-    ] = None,
-    response: Annotated[
-        str | None, typer.Option("--response", metavar="NAME", help="Of a campaign's curve: what is drawn.")
-    ] = None,
-    size: Annotated[
-        str | None, typer.Option("--size", metavar="WxH", help="For print: 3.5x2.6in, 88x66mm or 8.8x6.6cm.")
-    ] = None,
-    font: Annotated[
-        str | None,
-        typer.Option("--font", metavar="FONT", help="For print: its points, its family, or FAMILY POINTS."),
-    ] = None,
-    force: options.Force = False,
-    as_json: options.Json = False,
+    run: Path = argument("RUN", "Folder of a run, or the store of a campaign."),
+    name: str | None = argument(
+        "NAME",
+        "Figure: cwnd, goodput, queue, delay, red, ...; of a campaign main, ...; else all listed.",
+        None,
+    ),
+    out: Path | None = option(
+        "-o --out", "FILE", "svg, pdf, png, or csv for the numbers; default NAME.svg. - for stdout: svg."
+    ),
+    flow: list[str] | None = option("--flow", "NAME", "Of a trace of TCP this flow; may be repeated."),
+    begin: str | None = option("--from", "TIME", "Where the axis of time begins, such as 2.5s."),
+    end: str | None = option("--to", "TIME", "Where it ends."),
+    where: list[str] | None = options.WHERE,
+    over: str | None = option("--over", "FACTOR", "Of a campaign's curve: the axis; others are lines."),
+    response: str | None = option("--response", "NAME", "Of a campaign's curve: what is drawn."),
+    size: str | None = option("--size", "WxH", "For print: 3.5x2.6in, 88x66mm or 8.8x6.6cm."),
+    font: str | None = option("--font", "FONT", "For print: its points, its family, or FAMILY POINTS."),
+    force: bool = options.FORCE,
+    as_json: bool = options.JSON,
 ) -> None:
     """Draw one figure of a run or a campaign, for a paper, a slide, or a program of your own."""
-    from perhop.experiment import ledger
+    from perhop.experiment.kinds import is_store
     from perhop.plot import style
 
-    of_store = (run / ledger.FILE).exists()
+    of_store = is_store(run)
     if of_store and (flow or begin or end):
         message = f"{run} is a campaign: its figures have no axis of time and no flows"
         raise UsageError(message, "take one of its runs")
@@ -81,9 +56,8 @@ def command(
         raise UsageError("--where is about campaigns, and this is a run", "leave it out")
     if (over or response) and not curve:
         given = "--over" if over else "--response"
-        raise UsageError(
-            f"{given} is about the curve of a campaign", "perhop figure STORE curve --over FACTOR"
-        )
+        hint = "perhop figure STORE curve --over FACTOR"
+        raise UsageError(f"{given} is about the curve of a campaign", hint)
     look = _look(size, font)
     if name is None:
         rows = _of_store(options.opened(run, where)) if of_store else _of_run(run)
@@ -101,12 +75,8 @@ def command(
     target = out or Path(f"{found.name}.svg")
     with style.looking(look):
         write(found, target, force)
-    if to_stdout:
-        return
-    if as_json:
-        print_json({"figure": str(target), "name": found.name, "title": found.title})
-    else:
-        print(target)
+    if not to_stdout:
+        answer({"figure": str(target), "name": found.name, "title": found.title}, target, as_json)
 
 
 def _curve(store: Store, over: str | None, response: str | None) -> Figure:
@@ -169,14 +139,14 @@ def _look(size: str | None, font: str | None) -> Look:
 def write(figure: Figure, target: Path, force: bool) -> None:
     """Write a figure in the format of its file's suffix; for `-` print it as SVG."""
     from perhop.report.figure import Format
-    from perhop.run.folder import never, write_file
+    from perhop.run.folder import write_file
 
     to_stdout = str(target) == "-"
     form = "svg" if to_stdout else target.suffix.removeprefix(".").lower()
     if form not in get_args(Format):
         known = ", ".join(get_args(Format))
         raise UsageError(f"{target}: a figure is no .{form or 'file'}", f"take {known}")
-    may_replace = never if to_stdout else options.target(target, force)
+    may_replace = options.target(None if to_stdout else target, force)
     content = figure.written(cast("Format", form))
     if content is None:
         raise UsageError(f"{figure.title}: every value is zero, so there is nothing to draw", "take another")
@@ -200,13 +170,12 @@ def _of_store(store: Store) -> list[tuple[str, str, str]]:
     """Return name, short name (of the first response) and title of each figure of a store."""
     from perhop.report import effects
 
-    own = list(effects.of_store(store))
-    rows = [
-        (one.name, one.name.removeprefix(_FIRST) if one.name.startswith(_FIRST) else "", one.title)
-        for one in own
-    ]
+    rows = []
+    for one in effects.of_store(store):
+        short = one.name.removeprefix(_FIRST)
+        rows.append((one.name, "" if short == one.name else short, one.title))
     varied = _varied(store)
-    if own and len(varied) > 1 and not any(name.endswith("-curve") for name, _, _ in rows):
+    if rows and len(varied) > 1 and not any(name.endswith("-curve") for name, _, _ in rows):
         over = " or ".join(f"--over {shlex.quote(name)}" for name in varied)
         rows.insert(0, ("curve", "", f"The response over a factor, the others as lines: {over}"))
     return rows
@@ -224,13 +193,11 @@ def _in_run(run: Path, name: str, flow: list[str], begin: str | None, end: str |
         known = figures.called(error.args[1])
         message, hint = f"{run}: no figure {name!r}", f"{meant(name, known)}known here: {', '.join(known)}"
         if figures.ALIASES.get(name, name).startswith("early-"):
-            averages = figures.hint(stored, stored.scenario().describe())
-            message += ", since no average was recorded" if averages else ": no queue of this run drops early"
-            hint = (
-                f"{averages} -o FOLDER"
-                if averages
-                else "a queue that does is chosen by its kind: port.A-B.class.NAME.queue"
-            )
+            if averages := figures.hint(stored, stored.scenario().describe()):
+                message, hint = f"{message}, since no average was recorded", f"{averages} -o FOLDER"
+            else:
+                message += ": no queue of this run drops early"
+                hint = "a queue that does is chosen by its kind: port.A-B.class.NAME.queue"
         raise UsageError(message, hint) from None
     if (begin or end) and found.part not in figures.TIMED:
         message = f"figure {name} has no axis of time: --from and --to mean nothing for it"

@@ -5,82 +5,60 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from perhop.cli import options
 from perhop.cli.exit import CommandError, ExitCode, UsageError
-from perhop.units import quantity
+from perhop.cli.options import argument, option
+from perhop.cli.output import note, print_json
+from perhop.units import counted, quantity
 
 if TYPE_CHECKING:
     from perhop._core import Diagnostic
     from perhop.import_ns2 import Imported
 
-Out = Annotated[
-    Path | None, typer.Option("-o", "--out", help="Write the scenario to this file; without it, to stdout.")
-]
+_OUT = "Write the scenario to this file; without it, to stdout."
 
 MOST_TOLD = 100
 """Most lines that are printed; the rest is counted."""
 MOST_BYTES = 2**20
 """Most bytes of a script."""
 
-group = typer.Typer(
-    help="Write a scenario from a file of another program.", rich_markup_mode=None, no_args_is_help=True
-)
-
-
-@group.callback()
-def _group() -> None:
-    """Write a scenario from a file of another program."""
+group = options.group("Write a scenario from a file of another program.")
 
 
 @group.command("ns2")
 def ns2(
-    script: Annotated[Path, typer.Argument(metavar="SCRIPT", help="Script of ns-2 (OTcl).")],
-    out: Out = None,
-    force: options.Force = False,
-    as_json: options.Json = False,
+    script: Path = argument("SCRIPT", "Script of ns-2 (OTcl)."),
+    out: Path | None = option("-o --out", None, _OUT),
+    force: bool = options.FORCE,
+    as_json: bool = options.JSON,
 ) -> int:
     """Write a scenario from a literal ns-2 script. Nothing is executed; what is not taken is named."""
     from perhop.import_ns2 import imported
-    from perhop.run.folder import never
 
-    may_replace = options.target(out, force) if out is not None else never
+    may_replace = options.target(out, force)
     return _finish(imported(_read(script), script.name), script, "ns2", out, may_replace, as_json)
 
 
 @group.command("tc")
 def tc(
-    file: Annotated[
-        Path,
-        typer.Argument(
-            metavar="FILE",
-            help="What tc shows of a device, or a script of its commands; - for standard input.",
-        ),
-    ],
-    out: Out = None,
-    device: Annotated[
-        str | None, typer.Option("--device", metavar="DEV", help="Of several devices this one.")
-    ] = None,
-    rate: Annotated[
-        str | None,
-        typer.Option(
-            "--rate", metavar="RATE", help="Of the link behind it; twice what it is held to, or 100Mbit/s."
-        ),
-    ] = None,
-    round_trip: Annotated[
-        str, typer.Option("--round-trip", metavar="TIME", help="There and back, nothing waiting.")
-    ] = "30ms",
-    force: options.Force = False,
-    as_json: options.Json = False,
+    file: Path = argument(
+        "FILE", "What tc shows of a device, or a script of its commands; - for standard input."
+    ),
+    out: Path | None = option("-o --out", None, _OUT),
+    device: str | None = option("--device", "DEV", "Of several devices this one."),
+    rate: str | None = option(
+        "--rate", "RATE", "Of the link behind it; twice what it is held to, or 100Mbit/s."
+    ),
+    round_trip: str = option("--round-trip", "TIME", "There and back, nothing waiting.", "30ms"),
+    force: bool = options.FORCE,
+    as_json: bool = options.JSON,
 ) -> int:
     """Write a scenario of a Linux device's queues. Nothing is executed; what is not taken is named."""
     from perhop.import_tc import imported
-    from perhop.run.folder import never
 
-    may_replace = options.target(out, force) if out is not None else never
+    may_replace = options.target(out, force)
     bit_s = _base("--rate", rate, "bit/s", "20Mbit/s") if rate else 0
     trip_ns = _base("--round-trip", round_trip, "s", "30ms", 1e9)
     try:
@@ -90,16 +68,14 @@ def tc(
     return _finish(found, file, "tc", out, may_replace, as_json)
 
 
-def _base(option: str, text: str, unit: str, such_as: str, scale: float = 1.0) -> int:
+def _base(name: str, text: str, unit: str, such_as: str, scale: float = 1.0) -> int:
     """Return the value of an option in base units."""
     try:
         value, found = quantity(text)
     except ValueError:
         value, found = 0.0, ""
     if found != unit or not 0 < value * scale < 1e18:
-        raise UsageError(
-            f"{option} {text}: not a {option[2:].replace('-', ' ')}", f"such as {option} {such_as}"
-        )
+        raise UsageError(f"{name} {text}: not a {name[2:].replace('-', ' ')}", f"such as {name} {such_as}")
     return round(value * scale)
 
 
@@ -112,28 +88,22 @@ def _finish(
     as_json: bool,
 ) -> int:
     """Write or print what was imported, and every remark; return the exit status."""
-    from perhop.cli.output import print_json
     from perhop.run.folder import write_file
 
     wrong = _mistakes(found, file) if found.text else ""
-    if found.text and not wrong and out is not None:
-        write_file(out, found.text, may_replace)
+    written = out if found.text and not wrong else None
+    if written is not None:
+        write_file(written, found.text, may_replace)
     if as_json:
-        print_json(
-            {
-                "script": str(file),
-                "scenario": str(out) if out is not None and found.text and not wrong else None,
-                "text": found.text if out is None else None,
-                "refused": [remark._asdict() for remark in found.refused],
-                "left_out": [remark._asdict() for remark in found.left_out],
-            }
-        )
+        refused, left_out = ([one._asdict() for one in told] for told in (found.refused, found.left_out))
+        document = {"script": str(file), "scenario": None if written is None else str(written)}
+        document |= {"text": found.text if out is None else None}
+        print_json({**document, "refused": refused, "left_out": left_out})
     else:
         _tell(found, file, kind, out, bool(wrong))
     if wrong:
-        raise CommandError(
-            ExitCode.INVALID, f"{file}: the scenario that it makes is not valid, nothing written\n{wrong}"
-        )
+        message = f"{file}: the scenario that it makes is not valid, nothing written"
+        raise CommandError(ExitCode.INVALID, f"{message}\n{wrong}")
     return ExitCode.INVALID if found.refused else ExitCode.DONE
 
 
@@ -173,9 +143,6 @@ def _at_source(mistake: Diagnostic, above: list[str]) -> str:
 
 
 def _tell(found: Imported, script: Path, kind: str, out: Path | None, wrong: bool) -> None:
-    from perhop.cli.output import note
-    from perhop.units import counted
-
     for what, remarks in (("left out", found.left_out), ("refused", found.refused)):
         for remark in remarks[:MOST_TOLD]:
             note(f"{what}: {remark}")

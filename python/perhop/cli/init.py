@@ -6,12 +6,10 @@ import shlex
 from contextlib import suppress
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from perhop.cli import options
 from perhop.cli.exit import UsageError
+from perhop.cli.options import argument, flag, option
 from perhop.experiment.kinds import LESSON
 
 _STARTERS = Path(__file__).parents[1] / "starters"
@@ -52,59 +50,35 @@ class Element(StrEnum):
 
 
 def command(
-    directory: Annotated[Path, typer.Argument(metavar="[DIR]", help="Where to; made if missing.")] = Path(),
-    pack: Annotated[
-        Pack,
-        typer.Option(
-            "--pack",
-            help="two-way: TCP over an asymmetric link; diffserv: edges and cores with AF and EF; "
-            "access: a line of 100 Mbit/s down and 5 up with classes by marks, a call, uploads, downloads "
-            "and the web; docsis: a cable line whose modem waits for grants; lte: a mobile line whose rate "
-            "wanders; enterprise: a VPN line with promises to voice, video, business and the rest; "
-            "line: your own line and who uses it, as the next six options say; without any of them it asks. "
-            "tutorial: a page of fifteen minutes, from a bad call to a good one; "
-            "lesson-...: a lesson, with questions that perhop lesson check answers.",
-        ),
-    ] = Pack.TWO_WAY,
-    down: Annotated[
-        str | None, typer.Option("--down", metavar="RATE", help="Of a line: the rate down (100Mbit/s).")
-    ] = None,
-    up: Annotated[str | None, typer.Option("--up", metavar="RATE", help="The rate up (5Mbit/s).")] = None,
-    round_trip: Annotated[
-        str | None,
-        typer.Option(
-            "--round-trip", metavar="TIME", help="There and back to a server, nothing waiting (30ms)."
-        ),
-    ] = None,
-    buffer: Annotated[
-        str | None,
-        typer.Option("--buffer", metavar="TIME|SIZE", help="What waits at most at either end (200ms)."),
-    ] = None,
-    overhead: Annotated[
-        str | None,
-        typer.Option("--overhead", metavar="SIZE", help="What the line adds to each IP packet (0B)."),
-    ] = None,
-    use: Annotated[
-        str | None,
-        typer.Option(
-            "--use",
-            metavar="WHO,...",
-            help="Of pages, chat, video, call, download, upload; video=2 is two (all but chat).",
-        ),
-    ] = None,
-    element: Annotated[
-        Element | None,
-        typer.Option(
-            "--element", help="An element of your own in Python instead, in a scenario that uses it."
-        ),
-    ] = None,
-    notebook: Annotated[
-        bool, typer.Option("--notebook", help="A first look at it as well, for marimo and for Jupyter.")
-    ] = False,
-    study: Annotated[
-        bool, typer.Option("--study", help="A study instead: claims of a paper, judged on a campaign.")
-    ] = False,
-    as_json: options.Json = False,
+    directory: Path = argument("[DIR]", "Where to; made if missing.", Path()),
+    pack: Pack = option(
+        "--pack",
+        None,
+        "two-way: TCP over an asymmetric link; diffserv: edges and cores with AF and EF; "
+        "access: a line of 100 Mbit/s down and 5 up with classes by marks, a call, uploads, downloads "
+        "and the web; docsis: a cable line whose modem waits for grants; lte: a mobile line whose rate "
+        "wanders; enterprise: a VPN line with promises to voice, video, business and the rest; "
+        "line: your own line and who uses it, as the next six options say; without any of them it asks. "
+        "tutorial: a page of fifteen minutes, from a bad call to a good one; "
+        "lesson-...: a lesson, with questions that perhop lesson check answers.",
+        Pack.TWO_WAY,
+    ),
+    down: str | None = option("--down", "RATE", "Of a line: the rate down (100Mbit/s)."),
+    up: str | None = option("--up", "RATE", "The rate up (5Mbit/s)."),
+    round_trip: str | None = option(
+        "--round-trip", "TIME", "There and back to a server, nothing waiting (30ms)."
+    ),
+    buffer: str | None = option("--buffer", "TIME|SIZE", "What waits at most at either end (200ms)."),
+    overhead: str | None = option("--overhead", "SIZE", "What the line adds to each IP packet (0B)."),
+    use: str | None = option(
+        "--use", "WHO,...", "Of pages, chat, video, call, download, upload; video=2 is two (all but chat)."
+    ),
+    element: Element | None = option(
+        "--element", None, "An element of your own in Python instead, in a scenario that uses it."
+    ),
+    notebook: bool = flag("--notebook", "A first look at it as well, for marimo and for Jupyter."),
+    study: bool = flag("--study", "A study instead: claims of a paper, judged on a campaign."),
+    as_json: bool = options.JSON,
 ) -> None:
     """Write an annotated scenario, a campaign on it, their schemas and a README with next steps."""
     from perhop import _core
@@ -119,14 +93,8 @@ def command(
     if element and (study or pack is not Pack.TWO_WAY or notebook):
         others = "--study, --pack nor --notebook"
         raise UsageError(f"--element goes with neither {others}", "leave the other option out")
-    given = {
-        "down": down,
-        "up": up,
-        "round_trip": round_trip,
-        "buffer": buffer,
-        "overhead": overhead,
-        "use": use,
-    }
+    given = {"down": down, "up": up, "round_trip": round_trip}
+    given |= {"buffer": buffer, "overhead": overhead, "use": use}
     is_page = pack.is_lesson or pack is Pack.TUTORIAL
     if is_page and notebook:
         raise UsageError(f"--notebook goes with no lesson, such as {pack.value}", "leave it out")
@@ -154,9 +122,8 @@ def command(
         files[directory / "perhop.campaign.schema.json"] = _core.campaign_schema().rstrip() + "\n"
     if notebook:
         chance = "link.slow-fast.loss=0.005" if pack is Pack.TWO_WAY else ""
-        files[directory / "first-look.py"] = starter.marimo(
-            starter.cells(scenario, chance, "mo.notebook_dir() / ")
-        )
+        cells = starter.cells(scenario, chance, "mo.notebook_dir() / ")
+        files[directory / "first-look.py"] = starter.marimo(cells)
         files[directory / "first-look.ipynb"] = starter.jupyter(starter.cells(scenario, chance))
     there = [str(file) for file in files if is_there(file)]
     if there:

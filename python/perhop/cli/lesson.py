@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from perhop.cli import options
-from perhop.cli.campaign import Jobs
+from perhop.cli.campaign import JOBS
 from perhop.cli.exit import CommandError, ExitCode, UsageError
+from perhop.cli.options import argument, option
 from perhop.cli.output import note, print_json
 from perhop.cli.progress import Progress
 from perhop.say.terminal import show
@@ -22,29 +21,18 @@ if TYPE_CHECKING:
     from perhop.lesson.form import Answers, Lesson
     from perhop.lesson.judging import Outcome
 
-group = typer.Typer(
-    help="Lessons: predictions that runs judge. `perhop init --pack lesson-bufferbloat` writes one.",
-    rich_markup_mode=None,
-    no_args_is_help=True,
+group = options.group(
+    "Lessons: predictions that runs judge. `perhop init --pack lesson-bufferbloat` writes one."
 )
-
-Where = Annotated[
-    Path | None,
-    typer.Option("--lesson", metavar="DIR", help="Folder of the lesson; default that of the answers."),
-]
-
-
-@group.callback()
-def _group() -> None:
-    """Lessons: predictions that runs judge."""
+_LESSON = "Folder of the lesson; default that of the answers."
 
 
 @group.command("check")
 def check(
-    answers: Annotated[Path, typer.Argument(metavar="ANSWERS", help="File of predictions (TOML).")],
-    lesson: Where = None,
-    jobs: Jobs = None,
-    as_json: options.Json = False,
+    answers: Path = argument("ANSWERS", "File of predictions (TOML)."),
+    lesson: Path | None = option("--lesson", "DIR", _LESSON),
+    jobs: int | None = JOBS,
+    as_json: bool = options.JSON,
 ) -> None:
     """Make the runs that a lesson asks about, on the seed of the answers, and hold predictions against them.
 
@@ -63,17 +51,14 @@ def check(
 
 @group.command("collect")
 def collect(
-    what: Annotated[
-        list[Path],
-        typer.Argument(
-            metavar="ANSWERS...", help="Files of predictions, or folders: all in them named *answers.toml."
-        ),
-    ],
-    lesson: Where = None,
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Page to write.")] = None,
-    jobs: Jobs = None,
-    force: options.Force = False,
-    as_json: options.Json = False,
+    what: list[Path] = argument(
+        "ANSWERS...", "Files of predictions, or folders: all in them named *answers.toml."
+    ),
+    lesson: Path | None = option("--lesson", "DIR", _LESSON),
+    out: Path | None = option("-o --out", "FILE", "Page to write."),
+    jobs: int | None = JOBS,
+    force: bool = options.FORCE,
+    as_json: bool = options.JSON,
 ) -> int:
     """Put a room's predictions beside what runs gave: a seed for each student shows chance.
 
@@ -81,9 +66,8 @@ def collect(
     """
     from perhop.lesson import form, telling
     from perhop.report.page import write_page
-    from perhop.run.folder import never
 
-    may_replace = never if out is None else options.target(out, force)
+    may_replace = options.target(out, force)
     files = list(dict.fromkeys(form.files(what)))
     if not files:
         raise UsageError(f"{what[0]}: no file in it ends in {form.ANSWERS}", "name files of answers")
@@ -117,10 +101,8 @@ def _lesson(beside: Path, given: Path | None) -> Lesson:
 
     folder = given or (beside if beside.is_dir() else beside.parent)
     if not (folder / form.FILE).is_file():
-        raise UsageError(
-            f"{folder}: has no {form.FILE}",
-            "--lesson DIR says where the lesson is; perhop init --pack lesson-bufferbloat DIR writes one",
-        )
+        hint = "--lesson DIR says where the lesson is; perhop init --pack lesson-bufferbloat DIR writes one"
+        raise UsageError(f"{folder}: has no {form.FILE}", hint)
     return form.load(folder)
 
 

@@ -6,7 +6,6 @@ import re
 import shlex
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import typer
@@ -17,33 +16,15 @@ from perhop.units import quantity, written_rate, written_time
 USERS = ("pages", "chat", "video", "call", "download", "upload")
 """Who may use a line, in the order in which a scenario has them."""
 
-
-@dataclass(frozen=True)
-class Line:
-    """The words about a line, each as its option takes it.
-
-    Attributes
-    ----------
-    down, up
-        Rates.
-    round_trip
-        There and back to a server, nothing waiting.
-    buffer
-        What either end holds: a size, or how long that keeps the line busy.
-    overhead
-        What the line adds to an IP packet.
-    use
-        Who uses it, ``video=2`` for two of a kind.
-    """
-
-    down: str = "100Mbit/s"
-    up: str = "5Mbit/s"
-    round_trip: str = "30ms"
-    buffer: str = "200ms"
-    overhead: str = "0B"
-    use: str = "pages,video,call,download,upload"
-
-
+_DEFAULTS = {
+    "down": "100Mbit/s",
+    "up": "5Mbit/s",
+    "round_trip": "30ms",
+    "buffer": "200ms",
+    "overhead": "0B",
+    "use": "pages,video,call,download,upload",
+}
+"""The words about a line, each as its option takes it."""
 _ASKED = {
     "down": "Rate down, as a speed test has it",
     "up": "Rate up",
@@ -61,42 +42,37 @@ _RULES = {
 }
 
 
-def asked(given: Mapping[str, str | None]) -> Line:
+def asked(given: Mapping[str, str | None]) -> dict[str, str]:
     """Return what was given, the rest as asked for on a terminal where nothing was, else by default."""
     asks = sys.stdin.isatty() and sys.stdout.isatty() and all(one is None for one in given.values())
     words = {}
-    for one in fields(Line):
-        name, default, own = one.name, str(one.default), given[one.name]
+    for name, default in _DEFAULTS.items():
+        own = given[name]
         if own is None:
             own = typer.prompt(_ASKED[name], default, value_proc=_valid(name)) if asks else default
         words[name] = own.strip()
-    return Line(**words)
+    return words
 
 
-def files(line: Line, place: Path, directory: Path) -> dict[str, str]:
-    """Write the scenario of a line, and a campaign on it, by the templates in a folder.
-
-    Raises
-    ------
-    UsageError
-        A value is not what it should be.
-    """
+def files(line: Mapping[str, str], place: Path, directory: Path) -> dict[str, str]:
+    """Write the scenario of a line, and a campaign on it, by the templates in a folder."""
     from jinja2 import Environment
 
     from perhop.scenario.scenario import Scenario
 
-    numbers = {name: _read(name, getattr(line, name)) for name in _RULES}
+    numbers = {name: _read(name, line[name]) for name in _RULES}
     held, unit = numbers["buffer"]
     ports = []
     for at, to, name in (("isp", "home", "down"), ("home", "isp", "up")):
         limit = held if unit == "B" else held * numbers[name][0] / 8
-        ports.append((at, to, getattr(line, name), f"{max(round(limit), 3000)}B"))
-    use = _users(line.use)
+        ports.append((at, to, line[name], f"{max(round(limit), 3000)}B"))
+    use = _users(line["use"])
     names = {name for name, _ in use}
-    words = [f"--{name.replace('_', '-')}={value}" for name, value in asdict(line).items()]
+    words = [f"--{name.replace('_', '-')}={value}" for name, value in line.items()]
     command = shlex.join(["perhop", "init", "--pack", "line", *words, str(directory)])
-    values = asdict(line) | {
-        "overhead": line.overhead if numbers["overhead"][0] else "",
+    values = {
+        **line,
+        "overhead": line["overhead"] if numbers["overhead"][0] else "",
         "use": use,
         "ports": ports,
         "trunk": written_rate(round(10 * max(numbers[name][0] for name in ("down", "up")))),

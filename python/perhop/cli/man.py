@@ -9,15 +9,12 @@ from typing import Any
 from perhop.cli import options
 
 
-def command(as_json: options.Json = False) -> None:
+def command(as_json: bool = options.JSON) -> None:
     """Print the manual page: perhop man | man -l -; or into a folder man1 of MANPATH."""
-    from perhop.cli.output import print_json
+    from perhop.cli.output import answer
 
     page = "\n".join(_page())
-    if as_json:
-        print_json({"roff": page})
-    else:
-        print(page)
+    answer({"roff": page}, page, as_json)
 
 
 def _page() -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
@@ -18,28 +18,40 @@ if TYPE_CHECKING:
     from perhop.experiment.store import Store
     from perhop.scenario.scenario import Scenario
 
-ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="Scenario file (TOML).")]
-RunFolder = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
-Set = Annotated[
-    list[str] | None,
-    typer.Option("-s", "--set", metavar="PATH=VALUE", help="Override a setting; may be repeated."),
-]
-Seed = Annotated[int | None, typer.Option("--seed", min=0, max=2**63 - 1, help="Same as -s run.seed=N.")]
-Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Same as -s run.duration=TIME.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace a file that is there already.")]
-Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-All = Annotated[bool, typer.Option("--all", help="Print every row of long tables.")]
-Level = Annotated[float, typer.Option("--level", metavar="SHARE", help="Confidence of intervals.")]
-Where = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--where",
-        metavar="FACTOR=LEVEL",
-        help="Of a campaign only this level, or several: LEVEL|LEVEL; may be repeated.",
-    ),
-]
-
 T = TypeVar("T")
+
+
+def option(names: str, metavar: str | None, text: str, default: Any = None, **limits: Any) -> Any:
+    """Declare an option: its names, what its value is called, its help, its default and its limits."""
+    return typer.Option(default, *names.split(), metavar=metavar, help=text, **limits)
+
+
+def flag(name: str, text: str) -> Any:
+    """Declare an option without a value."""
+    return typer.Option(False, name, help=text)
+
+
+def argument(metavar: str, text: str, default: Any = ...) -> Any:
+    """Declare an argument; without a default it must be given."""
+    return typer.Argument(default, metavar=metavar, help=text)
+
+
+def group(text: str) -> typer.Typer:
+    """Return a command that has commands."""
+    return typer.Typer(help=text, rich_markup_mode=None, no_args_is_help=True)
+
+
+SCENARIO = argument("SCENARIO", "Scenario file (TOML).")
+SET = option("-s --set", "PATH=VALUE", "Override a setting; may be repeated.")
+SEED = option("--seed", None, "Same as -s run.seed=N.", min=0, max=2**63 - 1)
+UNTIL = option("--until", "TIME", "Same as -s run.duration=TIME.")
+FORCE = flag("--force", "Replace a file that is there already.")
+JSON = flag("--json", "Print JSON.")
+ALL = flag("--all", "Print every row of long tables.")
+LEVEL = option("--level", "SHARE", "Confidence of intervals.", 0.95)
+WHERE = option(
+    "--where", "FACTOR=LEVEL", "Of a campaign only this level, or several: LEVEL|LEVEL; may be repeated."
+)
 
 
 def load(
@@ -53,10 +65,8 @@ def load(
         refuse_lesson(file)
         refuse_claims(file, scenario.source)
         if is_campaign(scenario.source):
-            raise UsageError(
-                f"{file} is the file of a campaign, not a scenario",
-                f"perhop campaign run {shlex.quote(str(file))}; its scenario stands after `scenario =`",
-            )
+            hint = f"perhop campaign run {shlex.quote(str(file))}; its scenario stands after `scenario =`"
+            raise UsageError(f"{file} is the file of a campaign, not a scenario", hint)
     return scenario
 
 
@@ -81,10 +91,8 @@ def refuse_claims(file: Path, source: bytes) -> None:
 
     if is_claims(source):
         word = shlex.quote(str(file))
-        raise UsageError(
-            f"{file} is a file of claims, which are judged on what a campaign measured",
-            f"perhop check {word}, and perhop analyze STORE --claims {word}",
-        )
+        message = f"{file} is a file of claims, which are judged on what a campaign measured"
+        raise UsageError(message, f"perhop check {word}, and perhop analyze STORE --claims {word}")
 
 
 def read(
@@ -128,10 +136,8 @@ def seconds(option: str, text: str) -> float:
     """Return a time such as ``2.5s`` or ``300 ms`` in seconds."""
     written = re.fullmatch(r"\d+(?:\.\d+)? ?(s|ms|us|µs|ns)", text.strip())
     if written is None:
-        raise UsageError(
-            f"{option} {text}: not a time",
-            f"write digits, with a point or without, and a unit, such as {option} 2.5s or {option} 300ms",
-        )
+        hint = f"write digits, with a point or without, and a unit, such as {option} 2.5s or {option} 300ms"
+        raise UsageError(f"{option} {text}: not a time", hint)
     return quantity(written[0])[0]
 
 
@@ -142,12 +148,13 @@ def to_stdout(out: Path | None, as_json: bool) -> bool:
     return str(out) == "-"
 
 
-def target(file: Path, force: bool) -> Callable[[Path], bool]:
-    """Check a file as `check_target` does; return the rule by which a file may be replaced."""
+def target(file: Path | None, force: bool) -> Callable[[Path], bool]:
+    """Check a file, if one is given, as `check_target` does; return the rule by which it may be replaced."""
     from perhop.run.folder import always, never
 
     may_replace = always if force else never
-    check_target(file, may_replace)
+    if file is not None:
+        check_target(file, may_replace)
     return may_replace
 
 
@@ -171,13 +178,7 @@ def check_target(file: Path, may_replace: Callable[[Path], bool]) -> None:
 
 
 def once(name: str, given: Sequence[T], hint: str) -> T:
-    """Return the value of an option that may be given once, where it is given.
-
-    Raises
-    ------
-    UsageError
-        It is given several times.
-    """
+    """Return the value of an option that may be given once, where it is given."""
     if len(given) > 1:
         often = "twice" if len(given) == 2 else f"{len(given)} times"
         every = " ".join(f"{name} {one}" for one in given)

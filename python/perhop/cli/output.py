@@ -33,6 +33,14 @@ def json_text(value: Any) -> str:
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
 
 
+def answer(document: Any, text: object, as_json: bool) -> None:
+    """Print a document as JSON if that is asked for, else a text."""
+    if as_json:
+        print_json(document)
+    else:
+        print(text)
+
+
 def meant(name: str, known: Iterable[str]) -> str:
     """Return "did you mean ...? ", the start of a hint, where a known name is near."""
     near = difflib.get_close_matches(name, list(known), 1)

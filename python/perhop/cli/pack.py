@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from perhop.cli import options
-from perhop.cli.output import note, print_json
+from perhop.cli.options import argument, option
+from perhop.cli.output import answer, note
+from perhop.units import counted, size
 
 
 def command(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a study, with a study.toml.")],
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Default: out/<folder's name>.zip.")
-    ] = None,
-    force: options.Force = False,
-    as_json: options.Json = False,
+    directory: Path = argument("DIR", "Folder of a study, with a study.toml."),
+    out: Path | None = option("-o --out", "FILE", "Default: out/<folder's name>.zip."),
+    force: bool = options.FORCE,
+    as_json: bool = options.JSON,
 ) -> None:
     """Make one file of a study: all files of its folder with their hashes, the same bytes each time."""
     from perhop.experiment.kinds import is_study
@@ -25,7 +22,6 @@ def command(
     from perhop.papers.folder import load
     from perhop.run.folder import always
     from perhop.run.seal import file_hash
-    from perhop.units import counted, size
 
     directory.stat()  # what is not there is told as such
     if not directory.is_dir() or not is_study(directory):
@@ -39,19 +35,10 @@ def command(
     manifest = packed.pack(directory, file, load, may_replace)
     lacking = packed.lacks(directory, manifest)
     length = file.stat().st_size
-    found = {
-        "file": str(file),
-        "bytes": length,
-        "sha256": file_hash(file),
-        "files": len(manifest.files),
-        "programs": manifest.programs,
-        "lacks": lacking,
-    }
+    found = {"file": str(file), "bytes": length, "sha256": file_hash(file), "files": len(manifest.files)}
+    found |= {"programs": manifest.programs, "lacks": lacking}
     note(*lacking)
     if manifest.programs:
         note(f"holds programs, which others run with --trust alone: {', '.join(manifest.programs)}")
-    if as_json:
-        print_json(found)
-    else:
-        files = counted(len(manifest.files), "file")
-        print(f"{file}: {files}, {size(length)}, SHA-256 {found['sha256']}")
+    files = counted(len(manifest.files), "file")
+    answer(found, f"{file}: {files}, {size(length)}, SHA-256 {found['sha256']}", as_json)

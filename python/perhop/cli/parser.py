@@ -7,29 +7,9 @@ from importlib import import_module
 import typer
 
 COMMANDS = (
-    "init",
-    "check",
-    "describe",
-    "deploy",
-    "estimate",
-    "run",
-    "emulate",
-    "sweep",
-    "recommend",
-    "report",
-    "compare",
-    "figure",
-    "table",
-    "serve",
-    "analyze",
-    "replay",
-    "test-element",
-    "reproduce",
-    "pack",
-    "schema",
-    "bench",
-    "doctor",
-    "man",
+    *("init", "check", "describe", "deploy", "estimate", "run", "emulate", "sweep", "recommend", "report"),
+    *("compare", "figure", "table", "serve", "analyze", "replay", "test-element", "reproduce", "pack"),
+    *("schema", "bench", "doctor", "man"),
 )
 
 GROUPS = {"campaign": "campaign", "import": "importing", "lesson": "lesson"}

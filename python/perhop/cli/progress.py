@@ -27,10 +27,7 @@ def _between() -> float:
 class Progress:
     """Context that shows how far its work is; `update` may be called as often as one likes.
 
-    Parameters
-    ----------
-    bound
-        The work may end before all of it is done, so that the time left is the most it can be.
+    Work with a `bound` may end before all of it is done: the time left is the most it can be.
     """
 
     def __init__(self, label: str, *, quiet: bool = False, bound: bool = False) -> None:
@@ -48,17 +45,11 @@ class Progress:
             from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
             from rich.progress import Progress as Bar
 
-            columns = (
-                TextColumn("{task.description}"),
-                BarColumn(),
-                TaskProgressColumn(),
-                TextColumn(self._about),
-                TimeRemainingColumn(),
-            )
+            done = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn()
+            left = TextColumn(self._about), TimeRemainingColumn()
+            console = Console(stderr=True)
             # the time left follows from all that is done: a few long runs say little about the others
-            self._bar = Bar(
-                *columns, console=Console(stderr=True), transient=True, speed_estimate_period=math.inf
-            )
+            self._bar = Bar(*done, *left, console=console, transient=True, speed_estimate_period=math.inf)
             self._bar.start()
             self._bar.add_task(self._label, total=1.0)
         return self

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from perhop.cli.exit import ExitCode, UsageError
+from perhop.cli.exit import UsageError
+from perhop.cli.output import note, print_json
 from perhop.units import fraction
 
 if TYPE_CHECKING:
@@ -22,30 +23,15 @@ _INTERFACE = re.compile(r"[^\s\"\\]+")
 
 @dataclass
 class Asked:
-    """A request on the command line: the scenario and its file, and options as they are written."""
+    """A request on the command line: the queues of a node, and devices as they are written."""
 
     scenario: Scenario
     file: str
-    node: str | None
+    node: str
+    share: float | None
+    """The part of each line that its device is held to."""
     device: str | None
-    shape: str | None
     as_json: bool
-
-    def at(self, with_: str) -> str:
-        """Return the node."""
-        return known(self.scenario, self.node, with_, self.share)
-
-    @property
-    def share(self) -> float | None:
-        """The part of each line that its device is held to."""
-        if self.shape is None:
-            return None
-        share = fraction(self.shape)
-        if not 0.01 <= share <= 1.0:
-            raise UsageError(
-                f"--shape {self.shape}: not a percentage from 1 to 100", "write --shape 95%, say"
-            )
-        return share
 
     def devices(self, ends: list[str], names: re.Pattern[str] = _DEVICE) -> dict[str, str]:
         """Return the devices given, by the node at the other end; a name alone is that of the only link."""
@@ -61,13 +47,22 @@ class Asked:
         for part in given.split(","):
             end, _, name = part.partition("=")
             if end not in ends:
-                raise UsageError(
-                    f"--device {part}: no link to {end!r} has anything to set", f"to {', '.join(ends)}"
-                )
+                message = f"--device {part}: no link to {end!r} has anything to set"
+                raise UsageError(message, f"to {', '.join(ends)}")
             if end in found:
                 raise UsageError(f"--device {part}: {end} has one already")
             found[end] = named(name, names)
         return found
+
+
+def share_of(text: str | None) -> float | None:
+    """Return the part of a line that `--shape` asks for."""
+    if text is None:
+        return None
+    share = fraction(text)
+    if not 0.01 <= share <= 1.0:
+        raise UsageError(f"--shape {text}: not a percentage from 1 to 100", "write --shape 95%, say")
+    return share
 
 
 def named(device: str, names: re.Pattern[str] = _DEVICE) -> str:
@@ -77,13 +72,11 @@ def named(device: str, names: re.Pattern[str] = _DEVICE) -> str:
     return device
 
 
-def known(scenario: Scenario, node: str | None, with_: str, share: float | None = None) -> str:
+def known(scenario: Scenario, node: str | None, with_: str, share: float | None) -> str:
     """Return the name of a node, if there is one of that name."""
     if node is None or node not in {one.name for one in scenario.describe().nodes}:
-        raise UsageError(
-            f"--with {with_}: whose queues?" if node is None else f"--at {node}: no such node",
-            _hint(scenario, with_, share),
-        )
+        message = f"--with {with_}: whose queues?" if node is None else f"--at {node}: no such node"
+        raise UsageError(message, _hint(scenario, with_, share))
     return node
 
 
@@ -104,14 +97,12 @@ def _hint(scenario: Scenario, with_: str, share: float | None) -> str:
     return f"--at one of {', '.join(names[:8])}" if names else "no node has anything to set"
 
 
-def _sqm(asked: Asked) -> int:
+def _sqm(asked: Asked) -> None:
     """Print the section of SQM for the line of a node; where it has several, the device names whose."""
-    from perhop.cli.output import note, print_json
     from perhop.deploy.sqm import NoSectionError, section
     from perhop.recommend.line import slow_links
 
-    node = asked.at("sqm")
-    slow = slow_links(asked.scenario)
+    node, slow = asked.node, slow_links(asked.scenario)
     lines = [one.link.target for one in slow if one.link.source == node]
     if not lines:
         starts = ", ".join(dict.fromkeys(one.link.source for one in slow))
@@ -120,9 +111,9 @@ def _sqm(asked: Asked) -> int:
     if len(names) != 1:
         raise UsageError(f"--with sqm: {node} has lines to {', '.join(lines)}", "--device NODE=DEV names one")
     ((to, name),) = names.items()
-    share = asked.share
+    share = 0.95 if asked.share is None else asked.share
     try:
-        text, warnings = section(asked.scenario, node, to, name, 0.95 if share is None else share)
+        text, warnings = section(asked.scenario, node, to, name, share)
     except NoSectionError as error:
         raise UsageError(f"--with sqm: {error}", "--with tc names the nearest that Linux has") from error
     if asked.as_json:
@@ -130,48 +121,42 @@ def _sqm(asked: Asked) -> int:
     else:
         print(text, end="")
         note(*(f"warning: {one}" for one in warnings))
-    return ExitCode.DONE
 
 
-def _tc(asked: Asked) -> int:
+def _tc(asked: Asked) -> None:
     """Print the commands of tc for the queues of a node."""
-    from perhop.cli.output import note, print_json
     from perhop.deploy.tc import commands
 
-    node = asked.at("tc")
+    node = asked.node
     ports = commands(asked.scenario, node, asked.share)
     if not ports:
         raise _nothing(asked, "tc")
     devices = asked.devices([one.to for one in ports])
     ports = [one.on(devices.get(one.to, one.device)) for one in ports]
     if asked.as_json:
-        print_json({"with": "tc", "at": node, "ports": [asdict(one) for one in ports]})
-        return ExitCode.DONE
+        print_json({"with": "tc", "at": node, "ports": ports})
+        return
     for port in ports:
-        print(
-            f"# {node} to {port.to}, as {asked.file} has it; removed by: tc qdisc del dev {port.device} root"
-        )
+        removed = f"tc qdisc del dev {port.device} root"
+        print(f"# {node} to {port.to}, as {asked.file} has it; removed by: {removed}")
         for why in port.cannot:
             if not sys.stdout.isatty():
                 note(f"cannot: {node} to {port.to}: {why}")
             print(f"# cannot: {why}")
         print("\n".join(port.lines))
     if not all(any(_HELD.search(line) for line in port.lines) for port in ports):
-        note(
-            "a device that is faster than its line leaves the queue to the modem: --shape 95% holds it there"
-        )
+        leaves = "a device that is faster than its line leaves the queue to the modem"
+        note(f"{leaves}: --shape 95% holds it there")
     if any(port.device == "$DEV" for port in ports):
         note(f"DEV is to be set: --device {','.join(f'{one.to}=DEV' for one in ports)}")
-    return ExitCode.DONE
 
 
-def _openconfig(asked: Asked) -> int:
+def _openconfig(asked: Asked) -> None:
     """Print the configuration of OpenConfig for the queues and conditioners of a node."""
-    from perhop.cli.output import note, print_json
     from perhop.deploy.openconfig import Configuration
     from perhop.deploy.ports import asked_at
 
-    node = asked.at("openconfig")
+    node = asked.node
     made = Configuration(asked_at(asked.scenario, node, asked.share))
     ends, cannot = list(made.interfaces), [f"cannot: {node}: {why}" for why in made.cannot]
     if not ends:
@@ -186,12 +171,11 @@ def _openconfig(asked: Asked) -> int:
     document = made.document(names)
     if asked.as_json:
         print_json({"with": "openconfig", "at": node, "cannot": made.cannot, "configuration": document})
-        return ExitCode.DONE
+        return
     print_json(document)
     note(*cannot)
     if unnamed := [f"{end}=NAME" for end in ends if end not in given]:
         note(f"interfaces are called as the other ends: --device {','.join(unnamed)}")
-    return ExitCode.DONE
 
 
 def _nothing(asked: Asked, with_: str) -> UsageError:
@@ -199,5 +183,5 @@ def _nothing(asked: Asked, with_: str) -> UsageError:
     return UsageError(what, _hint(asked.scenario, with_, asked.share))
 
 
-WRITERS: dict[str, Callable[[Asked], int]] = {"tc": _tc, "sqm": _sqm, "openconfig": _openconfig}
+WRITERS: dict[str, Callable[[Asked], None]] = {"tc": _tc, "sqm": _sqm, "openconfig": _openconfig}
 """What prints the queues of a node, by `--with`."""

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from perhop.cli import campaign, options
 from perhop.cli.exit import CommandError, ExitCode, UsageError
+from perhop.cli.options import flag, option
 from perhop.cli.output import note, print_json, warn
 from perhop.say.terminal import show
 from perhop.units import fraction
@@ -23,81 +22,48 @@ if TYPE_CHECKING:
 
 
 def command(
-    scenario: options.ScenarioFile,
-    overrides: options.Set = None,
-    goal: Annotated[
-        str | None,
-        typer.Option(
-            "--goal",
-            metavar="NAME",
-            help="household, gaming or bulk: what counts; or promises: what the scenario promises is kept. "
-            "Buffers, queues and ways for ACKs are tried.",
-        ),
-    ] = None,
-    promises: Annotated[
-        Path | None,
-        typer.Option(
-            "--promises",
-            metavar="FILE",
-            help="With --goal promises: a file of [[sla]] tables in the place of the scenario's.",
-        ),
-    ] = None,
-    beside: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--try",
-            metavar="KIND,...",
-            help="Try other elements too: queue, scheduler, meter; may be repeated: all are crossed.",
-        ),
-    ] = None,
-    vary: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--vary", metavar="PATH=A,B,C", help="Try values of another setting, too; all are crossed."
-        ),
-    ] = None,
-    weigh: Annotated[
-        str | None,
-        typer.Option(
-            "--weigh",
-            metavar="CLASS:MEASURE=WEIGHT,...",
-            help="What counts, and how much: goodput, delay_p99, transfer_mean and so on of classes. "
-            "Without it one measure of each class counts, all alike.",
-        ),
-    ] = None,
-    measure: Annotated[
-        str | None,
-        typer.Option("--measure", metavar="EXPR", help="What counts, as in a campaign; more is better."),
-    ] = None,
-    less: Annotated[bool, typer.Option("--less", help="Of --measure less is better.")] = False,
-    delta: Annotated[
-        str, typer.Option("--delta", metavar="WIDTH", help="A difference worth having, in percent.")
-    ] = "2%",
-    level: Annotated[
-        float, typer.Option("--level", metavar="P", help="Confidence of the answer, inside (0, 1).")
-    ] = 0.95,
-    most: Annotated[
-        int, typer.Option("--most", min=2, max=10_000, metavar="N", help="Replications at most.")
-    ] = 60,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--out", metavar="DIR", help="Store; default out/<scenario>-recommend, and -<goal>."
-        ),
-    ] = None,
-    jobs: campaign.Jobs = None,
-    executor: campaign.ExecutorUrl = None,
-    as_json: options.Json = False,
+    scenario: Path = options.SCENARIO,
+    overrides: list[str] | None = options.SET,
+    goal: str | None = option(
+        "--goal",
+        "NAME",
+        "household, gaming or bulk: what counts; or promises: what the scenario promises is kept. "
+        "Buffers, queues and ways for ACKs are tried.",
+    ),
+    promises: Path | None = option(
+        "--promises", "FILE", "With --goal promises: a file of [[sla]] tables in the place of the scenario's."
+    ),
+    beside: list[str] | None = option(
+        "--try",
+        "KIND,...",
+        "Try other elements too: queue, scheduler, meter; may be repeated: all are crossed.",
+    ),
+    vary: list[str] | None = option(
+        "--vary", "PATH=A,B,C", "Try values of another setting, too; all are crossed."
+    ),
+    weigh: str | None = option(
+        "--weigh",
+        "CLASS:MEASURE=WEIGHT,...",
+        "What counts, and how much: goodput, delay_p99, transfer_mean and so on of classes. "
+        "Without it one measure of each class counts, all alike.",
+    ),
+    measure: str | None = option("--measure", "EXPR", "What counts, as in a campaign; more is better."),
+    less: bool = flag("--less", "Of --measure less is better."),
+    delta: str = option("--delta", "WIDTH", "A difference worth having, in percent.", "2%"),
+    level: float = option("--level", "P", "Confidence of the answer, inside (0, 1).", 0.95),
+    most: int = option("--most", "N", "Replications at most.", 60, min=2, max=10_000),
+    out: Path | None = option("-o --out", "DIR", "Store; default out/<scenario>-recommend, and -<goal>."),
+    jobs: int | None = campaign.JOBS,
+    executor: str | None = campaign.EXECUTOR,
+    as_json: bool = options.JSON,
 ) -> int:
     """Try ways to treat ACKs or a line under common random numbers, and say which is best, and how sure."""
     loaded = options.load(scenario, overrides)
     what = _What(goal, promises, weigh, measure, less)
     asked = _asked(scenario.stem, loaded, what, beside or [], vary or [], _worth(delta, level), level, most)
     folder = out or Path("out") / asked.name
-    begin = (
-        f"{asked.name}: {len(asked.design.treatments)} candidates, at most {asked.most} replications; "
-        "losers are dropped on the way"
-    )
+    tried = f"{len(asked.design.treatments)} candidates, at most {asked.most} replications"
+    begin = f"{asked.name}: {tried}; losers are dropped on the way"
     return _tell(campaign.make(asked, folder, jobs, executor, begin), as_json)
 
 
@@ -279,31 +245,19 @@ def _tell(made: campaign.Made, as_json: bool) -> int:
             print_json({"store": str(store.folder), "report": str(page), **promises.document(judged)})
         else:
             show(*promises.told(judged), f"report: {page.resolve()}")
-        raise CommandError(
-            ExitCode.FAILED_RUNS if failed else ExitCode.USAGE,
-            sentences[0],
-            "weigh something else with --weigh, or make the run longer",
-        )
+        status = ExitCode.FAILED_RUNS if failed else ExitCode.USAGE
+        hint = "weigh something else with --weigh, or make the run longer"
+        raise CommandError(status, sentences[0], hint)
     commands = recommendation.commands(store, found)
     taken = next(one for one in store.campaign.design.treatments if one.name == found.taken)
     forms = beside(store.campaign.scenario.override(*taken.overrides), found)
     if as_json:
         select = store.campaign.select
         assert select is not None
-        print_json(
-            {
-                "store": str(store.folder),
-                "report": str(page),
-                "said": sentences,
-                "delta": select.delta,
-                "level": select.level,
-                **asdict(found),
-                **(promises.document(found.promises) if found.promises else {}),
-                "failures": failed,
-                "commands": commands,
-                "estimates": [asdict(one) for one in forms],
-            }
-        )
+        document: dict[str, object] = {"store": str(store.folder), "report": str(page), "said": sentences}
+        document |= {"delta": select.delta, "level": select.level, **asdict(found)}
+        document |= promises.document(found.promises) if found.promises else {}
+        print_json(document | {"failures": failed, "commands": commands, "estimates": forms})
     else:
         show(*sentences[: recommendation.LEAD])
         if found.promises is not None:

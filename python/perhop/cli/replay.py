@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from perhop.cli import options
 from perhop.cli.exit import ExitCode
+from perhop.cli.options import argument
 
 if TYPE_CHECKING:
     import polars as pl
@@ -49,7 +51,7 @@ class Traces:
         return [f"trace.{kind}" for kind in self.kinds if kind in self._wrong]
 
 
-def command(run: options.RunFolder, as_json: options.Json = False) -> int:
+def command(run: Path = argument("RUN", "Folder of a run."), as_json: bool = options.JSON) -> int:
     """Run a recorded run again and compare its results: bit for bit, of real packets by intervals."""
     import perhop
     from perhop.cli.output import note, print_json
@@ -71,28 +73,20 @@ def command(run: options.RunFolder, as_json: options.Json = False) -> int:
     with Progress(f"running {run} again") as progress:
         result = again(stored.scenario(), trace=traces.kinds, keep=traces.compare, progress=progress.update)
     # a folder of an older format has other tables, and other columns in some
-    found = result.tables()
+    again_tables = result.tables()
     shared = {
-        name: [column for column in table.columns if column in found[name].columns]
+        name: [column for column in table.columns if column in again_tables[name].columns]
         for name, table in stored.tables.items()
     }
     recorded = table_hashes({name: stored.tables[name].select(columns) for name, columns in shared.items()})
-    replayed = table_hashes({name: found[name].select(columns) for name, columns in shared.items()})
+    replayed = table_hashes({name: again_tables[name].select(columns) for name, columns in shared.items()})
     tables = differing(recorded, replayed) + traces.differing()
     events_equal = result.event_digest == stored.record.event_digest
     equal = events_equal and not tables
     if as_json:
-        print_json(
-            {
-                "run": str(run),
-                "equal": equal,
-                "tables_that_differ": tables,
-                "events_equal": events_equal,
-                "traces_compared": traces.kinds,
-                "recorded": combined_hash(recorded),
-                "replayed": combined_hash(replayed),
-            }
-        )
+        found = {"run": str(run), "equal": equal, "tables_that_differ": tables, "events_equal": events_equal}
+        hashes = {"recorded": combined_hash(recorded), "replayed": combined_hash(replayed)}
+        print_json({**found, "traces_compared": traces.kinds, **hashes})
     elif equal:
         compared = ", ".join(["tables", "events", *(f"trace of {kind}" for kind in traces.kinds)])
         print(f"{run}: equal, bit for bit ({stored.record.output_hash[:16]}): {compared}")

@@ -37,10 +37,8 @@ def compare(run: Path, stored: StoredRun, as_json: bool) -> int:
     meaning = stored.scenario().describe()
     recorded = _intervals(stored.table("series"), meaning)
     if not recorded:
-        raise UsageError(
-            f"{run}: too short to be compared",
-            f"after the warm-up there must be {_BATCHES} intervals at least (run.duration, run.interval)",
-        )
+        hint = f"after the warm-up there must be {_BATCHES} intervals at least (run.duration, run.interval)"
+        raise UsageError(f"{run}: too short to be compared", hint)
     with Progress(f"running {run} again") as progress:
         result = again(stored.scenario(), progress=progress.update)
     replayed = _intervals(result.series, meaning)

@@ -4,36 +4,25 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from perhop.cli import comparing, options
 from perhop.cli.exit import UsageError
+from perhop.cli.options import argument, option
 from perhop.cli.output import print_json
 from perhop.say.terminal import show
 
 
 def command(
-    store: Annotated[
-        Path, typer.Argument(metavar="STORE", help="Folder of a campaign, or of a pilot with a few runs.")
-    ],
-    half_width: Annotated[
-        str | None,
-        typer.Option("--half-width", metavar="WIDTH", help="Of the interval of each mean: 5%, or 20kbit/s."),
-    ] = None,
-    difference: Annotated[
-        str | None,
-        typer.Option("--difference", metavar="WIDTH", help="Between two treatments: 5%, or 20kbit/s."),
-    ] = None,
-    response: Annotated[
-        list[str] | None,
-        typer.Option("--response", metavar="NAME", help="Response that is meant; may be repeated."),
-    ] = None,
-    level: options.Level = 0.95,
-    where: options.Where = None,
-    whole: options.All = False,
-    as_json: options.Json = False,
+    store: Path = argument("STORE", "Folder of a campaign, or of a pilot with a few runs."),
+    half_width: str | None = option(
+        "--half-width", "WIDTH", "Of the interval of each mean: 5%, or 20kbit/s."
+    ),
+    difference: str | None = option("--difference", "WIDTH", "Between two treatments: 5%, or 20kbit/s."),
+    response: list[str] | None = option("--response", "NAME", "Response that is meant; may be repeated."),
+    level: float = options.LEVEL,
+    where: list[str] | None = options.WHERE,
+    whole: bool = options.ALL,
+    as_json: bool = options.JSON,
 ) -> None:
     """Say how many replications give a half-width, or find a difference; nothing is run."""
     from perhop.experiment.analyze import asked_of
@@ -46,8 +35,8 @@ def command(
     options.check_level(level)
     opened = options.opened(store, where)
     names = comparing.known(opened, response or [])
-    option, text = ("--half-width", half_width) if half_width else ("--difference", difference or "")
-    wanted = comparing.width(option, text, opened, names)
+    name, text = ("--half-width", half_width) if half_width else ("--difference", difference or "")
+    wanted = comparing.width(name, text, opened, names)
     asked = asked_of(opened.campaign, level=level)
     try:
         ask = for_half_width if half_width else for_difference

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from mimetypes import MimeTypes
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from perhop.cli import options
 from perhop.cli.exit import UsageError
+from perhop.cli.options import argument, option
 
 if TYPE_CHECKING:
     from perhop.report.tcp import View
@@ -17,34 +16,20 @@ if TYPE_CHECKING:
 
 
 def command(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, or the store of a campaign.")],
-    flow: Annotated[
-        list[str] | None,
-        typer.Option("--flow", metavar="NAME", help="Flow whose trace of TCP is drawn; may be repeated."),
-    ] = None,
-    begin: Annotated[
-        str | None, typer.Option("--from", metavar="TIME", help="Where its figures begin, such as 2.5s.")
-    ] = None,
-    end: Annotated[str | None, typer.Option("--to", metavar="TIME", help="Where they end.")] = None,
-    where: options.Where = None,
-    claims: Annotated[
-        list[Path] | None,
-        typer.Option("--claims", metavar="FILE", help="Of a campaign: with the claims of a file, judged."),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="FILE",
-            help="Page to write, - for stdout; default RUN/report.html.",
-        ),
-    ] = None,
-    force: options.Force = False,
-    as_json: options.Json = False,
+    run: Path = argument("RUN", "Folder of a run, or the store of a campaign."),
+    flow: list[str] | None = option("--flow", "NAME", "Flow whose trace of TCP is drawn; may be repeated."),
+    begin: str | None = option("--from", "TIME", "Where its figures begin, such as 2.5s."),
+    end: str | None = option("--to", "TIME", "Where they end."),
+    where: list[str] | None = options.WHERE,
+    claims: list[Path] | None = option(
+        "--claims", "FILE", "Of a campaign: with the claims of a file, judged."
+    ),
+    out: Path | None = option("-o --out", "FILE", "Page to write, - for stdout; default RUN/report.html."),
+    force: bool = options.FORCE,
+    as_json: bool = options.JSON,
 ) -> None:
     """Write one self-contained HTML page about a run or a campaign; it opens offline."""
-    from perhop.cli.output import print_json
+    from perhop.cli.output import answer
     from perhop.experiment.kinds import is_store
     from perhop.report.page import is_page, write_page
     from perhop.run.folder import always, never, real_name
@@ -54,7 +39,10 @@ def command(
     page = out or own
     stored = None if is_store(run) else StoredRun.load(run)
     if stored is None:
-        _refuse_view(flow, begin, end)
+        if flow or begin or end:
+            given = "--flow, --from and --to are about the trace of a run"
+            hint = "run the scenario by itself with --trace tcp, and report on that run"
+            raise UsageError(f"{given}, and this is the store of a campaign", hint)
         if where and out is None:
             raise UsageError("--where: a page of a slice has no place of its own", "add -o FILE")
     elif where or claims:
@@ -68,10 +56,7 @@ def command(
     _check_format(page)
     html = _campaign(run, where, claims) if stored is None else _run(stored, flow or [], begin, end)
     write_page(page, html, may_replace)
-    if as_json:
-        print_json({"report": str(page)})
-    else:
-        print(page)
+    answer({"report": str(page)}, page, as_json)
 
 
 def _campaign(folder: Path, where: list[str] | None, claims: list[Path] | None) -> str:
@@ -85,22 +70,12 @@ def _campaign(folder: Path, where: list[str] | None, claims: list[Path] | None) 
     return render(store, str(file), judge_store(file, store))
 
 
-def _refuse_view(flow: list[str] | None, begin: str | None, end: str | None) -> None:
-    if flow or begin or end:
-        raise UsageError(
-            "--flow, --from and --to are about the trace of a run, and this is the store of a campaign",
-            "run the scenario by itself with --trace tcp, and report on that run",
-        )
-
-
 def _run(stored: StoredRun, flows: list[str], begin: str | None, end: str | None) -> str:
     from perhop.report.run import render
 
     if (flows or begin or end) and stored.trace("tcp") is None:
-        raise UsageError(
-            f"{stored.folder} has no trace of TCP, which --flow, --from and --to are about",
-            f"run it with one: {stored.record.command} --trace tcp",
-        )
+        message = f"{stored.folder} has no trace of TCP, which --flow, --from and --to are about"
+        raise UsageError(message, f"run it with one: {stored.record.command} --trace tcp")
     return render(stored, view_of(stored, flows, begin, end))
 
 
@@ -108,10 +83,8 @@ def _check_format(page: Path) -> None:
     """Refuse a name that promises another format than HTML."""
     kind, packed = MimeTypes().guess_type(page.name)
     if packed or kind not in ("text/html", None):
-        raise UsageError(
-            f"-o {page}: a report is a page (HTML), not {page.suffix}",
-            f"write {page.with_suffix('.html')}; browsers print to PDF, and the run's tables are Parquet",
-        )
+        hint = f"write {page.with_suffix('.html')}; browsers print to PDF, and the run's tables are Parquet"
+        raise UsageError(f"-o {page}: a report is a page (HTML), not {page.suffix}", hint)
 
 
 def view_of(stored: StoredRun, flows: list[str], begin: str | None, end: str | None) -> View:

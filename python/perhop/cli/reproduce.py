@@ -10,13 +10,12 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 import perhop
 from perhop.cli import options
 from perhop.cli.exit import ExitCode, UsageError
+from perhop.cli.options import argument, flag, option
 from perhop.cli.output import meant, note
 from perhop.cli.progress import Progress
 from perhop.say.claims import depends
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from perhop.run.run import Progress as Update
 
 _MOST_ROWS = 60
+_AGAIN = "--verify, --seed: what is on record is made again"
 _OURS = Path(perhop.__file__).parent / "papers_data"
 PAPERS = tuple(sorted(path.parent.name for path in _OURS.glob("*/study.toml")))
 """Names of the project's studies."""
@@ -39,64 +39,29 @@ VERIFY = 12
 
 
 def command(
-    paper: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="[STUDY]",
-            help="A folder with a study.toml, a file that `perhop pack` made, or one of: "
-            f"{', '.join(PAPERS)}; default: all of these.",
-        ),
-    ] = None,
-    verify: Annotated[
-        str | None,
-        typer.Option(
-            "--verify",
-            metavar="N|all",
-            help=f"Runs on record to make again, default {VERIFY}; all: every run, judged anew.",
-        ),
-    ] = None,
-    seed: Annotated[
-        int | None,
-        typer.Option(
-            "--seed",
-            min=0,
-            metavar="N",
-            help="Make the same runs on record again; default: others each time.",
-        ),
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Shorter runs made now, not the record; says what it leaves out.")
-    ] = False,
-    fitted: Annotated[
-        bool,
-        typer.Option(
-            "--fitted", help="Judge claims at the fitted point alone, not under what the paper leaves open."
-        ),
-    ] = False,
-    calibrate: Annotated[
-        bool,
-        typer.Option("--calibrate", help="Search the study's free parameters again and print the record."),
-    ] = False,
-    record: Annotated[
-        bool,
-        typer.Option("--record", help="Of one study, in full: write its pack's recorded/ anew as well."),
-    ] = False,
-    clock: Annotated[
-        str | None,
-        typer.Option("--on", metavar="kernel", help="On real packets too: paper, simulator and kernel."),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", metavar="DIR", help="Folder; default out/<paper>, for all out/studies."),
-    ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option("-j", "--jobs", min=1, metavar="N", help="Runs side by side; default: all cores."),
-    ] = None,
-    trust: Annotated[
-        bool, typer.Option("--trust", help="Let a packed study run the programs in it, with all your rights.")
-    ] = False,
-    as_json: options.Json = False,
+    paper: str | None = argument(
+        "[STUDY]",
+        "A folder with a study.toml, a file that `perhop pack` made, or one of: "
+        f"{', '.join(PAPERS)}; default: all of these.",
+        None,
+    ),
+    verify: str | None = option(
+        "--verify", "N|all", f"Runs on record to make again, default {VERIFY}; all: every run, judged anew."
+    ),
+    seed: int | None = option(
+        "--seed", "N", "Make the same runs on record again; default: others each time.", min=0
+    ),
+    quick: bool = flag("--quick", "Shorter runs made now, not the record; says what it leaves out."),
+    fitted: bool = flag(
+        "--fitted", "Judge claims at the fitted point alone, not under what the paper leaves open."
+    ),
+    calibrate: bool = flag("--calibrate", "Search the study's free parameters again and print the record."),
+    record: bool = flag("--record", "Of one study, in full: write its pack's recorded/ anew as well."),
+    clock: str | None = option("--on", "kernel", "On real packets too: paper, simulator and kernel."),
+    out: Path | None = option("-o --out", "DIR", "Folder; default out/<paper>, for all out/studies."),
+    workers: int | None = option("-j --jobs", "N", "Runs side by side; default: all cores.", min=1),
+    trust: bool = flag("--trust", "Let a packed study run the programs in it, with all your rights."),
+    as_json: bool = options.JSON,
 ) -> int:
     """Repeat published studies: their tables and figures beside ours, their claims judged."""
     from perhop.experiment.kinds import is_study
@@ -107,23 +72,21 @@ def command(
     key = studies[0].key if paper is not None else "studies"
     form = _form(quick, fitted, record, verify, seed)
     if (verify, seed) != (None, None) and (clock is not None or calibrate):
-        raise UsageError(
-            "--verify, --seed: what is on record is made again", "leave out --on and --calibrate"
-        )
+        raise UsageError(_AGAIN, "leave out --on and --calibrate")
     if clock is not None:
         if clock != "kernel" or paper is None or quick or fitted or calibrate:
             raise UsageError("--on: kernel, of one study, and alone", "name one")
         return _on_kernel(studies[0], record, out or Path("out") / f"{key}-on-kernel", workers, as_json)
     if record and (paper is None or quick or fitted or calibrate):
-        raise UsageError(
-            "--record: of one study, in full", "name one, without --quick, --fitted and --calibrate"
-        )
+        hint = "name one, without --quick, --fitted and --calibrate"
+        raise UsageError("--record: of one study, in full", hint)
     workers = workers or len(os.sched_getaffinity(0))
     folder = out or Path("out") / key
     if calibrate:
         if paper is None:
             raise UsageError("--calibrate: of which study?", "name one")
-        return _calibrate(studies[0], workers, folder.parent / f"{key}.runs")
+        _calibrate(studies[0], workers, folder.parent / f"{key}.runs")
+        return ExitCode.DONE
     if fitted and (paper is None or quick):
         raise UsageError("--fitted: of one study, in full", "name one, without --quick")
     return _reproduce(studies, form, folder, workers, as_json, paper is None)
@@ -140,10 +103,7 @@ def _form(quick: bool, fitted: bool, record: bool, verify: str | None, seed: int
         raise UsageError("--seed: --verify all draws no runs", "leave out one of them")
     if quick or fitted or record:
         if (verify, seed) != (None, None):
-            raise UsageError(
-                "--verify, --seed: what is on record is made again",
-                "leave out --quick, --fitted and --record",
-            )
+            raise UsageError(_AGAIN, "leave out --quick, --fitted and --record")
         return Form(quick, fitted, record)
     if given == "all":
         return Form()
@@ -244,18 +204,16 @@ def _check_folder(folder: Path, keys: Sequence[str] = ()) -> None:
 
     settle(folder)
     if is_there(folder) and not holds_studies(folder, keys):
-        raise UsageError(
-            f"{folder} exists and holds other files: it is left alone", "give another folder with -o"
-        )
+        message = f"{folder} exists and holds other files: it is left alone"
+        raise UsageError(message, "give another folder with -o")
 
 
-def _calibrate(study: Study, workers: int, store: Path) -> int:
+def _calibrate(study: Study, workers: int, store: Path) -> None:
     from perhop.papers import reproduce
 
     if study.fit is None and not hasattr(study.code, "calibrate"):
         raise UsageError(f"--calibrate: {study.key} fits no parameter")
     _print_record(reproduce.calibrate(study, store, workers, reproduce.Teller(note, _progress)))
-    return ExitCode.DONE
 
 
 def _print_record(record: Any) -> None:
@@ -270,13 +228,11 @@ def _print(study: Study, done: Outcome) -> None:
 
     show(Heading(study.file.title), *of_claims(done.document), "")
     numbers, claims = printed(study, done), main_claims(done.document)
-    verdicts = [
-        (
-            *(claim["id"], Verdict(claim["verdict"]), claim["direction"], claim["size"]),
-            *(_power(claim["power"]), claim["statement"]),
-        )
-        for claim in claims
-    ]
+    verdicts = []
+    for claim in claims:
+        verdict, power = Verdict(claim["verdict"]), _power(claim["power"])
+        sizes = claim["direction"], claim["size"]
+        verdicts.append((claim["id"], verdict, *sizes, power, claim["statement"]))
     beside = [(claim["id"], text) for claim in claims if (text := _beside(claim))]
     for title, columns, rows in (
         (numbers.title, numbers.columns, numbers.rows),
@@ -296,6 +252,4 @@ def _power(found: Mapping[str, Any]) -> str:
 def _beside(claim: Mapping[str, Any]) -> str:
     """Return a few words to stand beside a verdict."""
     sample = "in sample" if claim["in_sample"] else None
-    return "; ".join(
-        text for text in (depends(claim["evidence"]["decided"]), claim["reason"], sample) if text
-    )
+    return "; ".join(filter(None, (depends(claim["evidence"]["decided"]), claim["reason"], sample)))

@@ -5,61 +5,39 @@ from __future__ import annotations
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 import perhop
 from perhop.cli import options
 from perhop.cli.exit import ExitCode, UsageError
+from perhop.cli.options import flag, option
 
 if TYPE_CHECKING:
     from perhop.run.record import Record
     from perhop.scenario.scenario import Scenario
 
 _IN_JSON = (
-    "flows",
-    "links",
-    "queues",
-    "udp",
-    "marks",
-    "conditioners",
-    "classes",
-    "applications",
-    "videos",
-    "calls",
+    *("flows", "links", "queues", "udp", "marks", "conditioners"),
+    *("classes", "applications", "videos", "calls"),
 )
 
-
-Trace = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--trace", metavar="KINDS", help="Any of packets,queue,cwnd,tcp; the results do not change."
-    ),
-]
-Pcap = Annotated[
-    list[str] | None,
-    typer.Option("--pcap", metavar="LINK", help="Capture a link, such as r1->r2, or all; may be repeated."),
-]
-Force = Annotated[bool, typer.Option("--force", help="Replace the folder of an earlier run.")]
-Report = Annotated[
-    bool, typer.Option("--report", help="Write the run's page into the folder too, as perhop report does.")
-]
+TRACE = option("--trace", "KINDS", "Any of packets,queue,cwnd,tcp; the results do not change.")
+PCAP = option("--pcap", "LINK", "Capture a link, such as r1->r2, or all; may be repeated.")
+FORCE = flag("--force", "Replace the folder of an earlier run.")
+REPORT = flag("--report", "Write the run's page into the folder too, as perhop report does.")
 
 
 def command(
-    scenario: options.ScenarioFile,
-    overrides: options.Set = None,
-    seed: options.Seed = None,
-    until: options.Until = None,
-    trace: Trace = None,
-    pcap: Pcap = None,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="DIR", help="Folder; default out/<scenario>-<seed>.")
-    ] = None,
-    force: Force = False,
-    report: Report = False,
-    as_json: options.Json = False,
+    scenario: Path = options.SCENARIO,
+    overrides: list[str] | None = options.SET,
+    seed: int | None = options.SEED,
+    until: str | None = options.UNTIL,
+    trace: list[str] | None = TRACE,
+    pcap: list[str] | None = PCAP,
+    out: Path | None = option("-o --out", "DIR", "Folder; default out/<scenario>-<seed>."),
+    force: bool = FORCE,
+    report: bool = REPORT,
+    as_json: bool = options.JSON,
 ) -> int:
     """Run a scenario once and leave a folder of tables."""
     return make(scenario, overrides, seed, until, trace, pcap, out, force, report, as_json)
@@ -135,10 +113,7 @@ def _check_place(folder: Path, force: bool) -> None:
     other = "give another folder with -o"
     away = f"{other}, or move this one away: --force replaces the folder of a run and nothing else"
     if folder.is_symlink():
-        what, hint = (
-            "is a link, which is neither followed nor replaced",
-            other,
-        )
+        what, hint = "is a link, which is neither followed nor replaced", other
     elif is_run(folder):
         what, hint = "exists", f"{other}, or replace it with --force"
     elif (folder / "record.json").is_file():

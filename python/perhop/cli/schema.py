@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from perhop.cli import options
 from perhop.cli.exit import UsageError
+from perhop.cli.options import flag, option
 
 
 def command(
-    campaign: Annotated[bool, typer.Option("--campaign", help="Of campaign files instead.")] = False,
-    claims: Annotated[bool, typer.Option("--claims", help="Of claims files instead.")] = False,
-    study: Annotated[bool, typer.Option("--study", help="Of study.toml instead.")] = False,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", help="Write to this file instead; - is stdout.")
-    ] = None,
-    force: options.Force = False,
-    as_json: options.Json = False,
+    campaign: bool = flag("--campaign", "Of campaign files instead."),
+    claims: bool = flag("--claims", "Of claims files instead."),
+    study: bool = flag("--study", "Of study.toml instead."),
+    out: Path | None = option("-o --out", None, "Write to this file instead; - is stdout."),
+    force: bool = options.FORCE,
+    as_json: bool = options.JSON,
 ) -> None:
     """Print the JSON Schema of scenario files (JSON, with or without --json)."""
     from perhop import _core

@@ -6,35 +6,22 @@ import errno
 import sys
 from pathlib import Path
 from stat import S_ISREG
-from typing import Annotated
-
-import typer
 
 from perhop.cli import options
 from perhop.cli.exit import CommandError, ExitCode, UsageError
+from perhop.cli.options import argument, flag, option
 
 
 def command(
-    places: Annotated[
-        list[Path] | None,
-        typer.Argument(
-            metavar="[STORE|FOLDER]...",
-            help="Stores, runs, scenario files, or folders with such in them; default out.",
-        ),
-    ] = None,
-    port: Annotated[
-        int, typer.Option("--port", min=0, max=65535, metavar="N", help="Port; 0 is a free one.")
-    ] = 0,
-    trust: Annotated[
-        bool,
-        typer.Option(
-            "--trust", help="Run elements in Python of the scenarios: their programs can do anything."
-        ),
-    ] = False,
-    as_json: options.Json = False,
+    places: list[Path] | None = argument(
+        "[STORE|FOLDER]...", "Stores, runs, scenario files, or folders with such in them; default out.", None
+    ),
+    port: int = option("--port", "N", "Port; 0 is a free one.", 0, min=0, max=65535),
+    trust: bool = flag("--trust", "Run elements in Python of the scenarios: their programs can do anything."),
+    as_json: bool = options.JSON,
 ) -> None:
     """Show runs and campaigns in the browser, change settings and run them; on this machine alone."""
-    from perhop.cli.output import note, print_json
+    from perhop.cli.output import answer, note
     from perhop.scenario.trust import set_trust
     from perhop.serve.places import kind_of
 
@@ -42,10 +29,8 @@ def command(
     given = list(dict.fromkeys(places or [Path("out")]))
     for place in places or []:
         if S_ISREG(place.stat().st_mode) and kind_of(place) is None:
-            raise UsageError(
-                f"{place}: nothing that serve can show",
-                "name a folder, a scenario, campaign.toml, study.toml or lesson.toml",
-            )
+            message = f"{place}: nothing that serve can show"
+            raise UsageError(message, "name a folder, a scenario, campaign.toml, study.toml or lesson.toml")
     try:
         from perhop.serve.guard import HOST
         from perhop.serve.server import listen, serve
@@ -53,24 +38,19 @@ def command(
         name = (error.name or "").partition(".")[0]
         if name in ("perhop", ""):
             raise
-        raise CommandError(
-            ExitCode.MACHINE, f"perhop serve needs {name}, which is not installed", "pip install 'perhop[ui]'"
-        ) from error
+        message = f"perhop serve needs {name}, which is not installed"
+        raise CommandError(ExitCode.MACHINE, message, "pip install 'perhop[ui]'") from error
     try:
         own = listen(port)
     except OSError as error:
         why = {errno.EADDRINUSE: "is taken", errno.EACCES: "is not for everybody"}.get(error.errno or 0)
         if why is None:
             raise
-        raise UsageError(
-            f"--port {port}: the port {why} on {HOST}", "give another, or none for a free one"
-        ) from error
+        message = f"--port {port}: the port {why} on {HOST}"
+        raise UsageError(message, "give another, or none for a free one") from error
 
     def tell(address: str) -> None:
-        if as_json:
-            print_json({"address": address})
-        else:
-            print(address)
+        answer({"address": address}, address, as_json)
         sys.stdout.flush()
         note("open it in a browser of this machine; it works once. Enter: another; Ctrl-C: the end")
 

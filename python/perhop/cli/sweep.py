@@ -6,12 +6,11 @@ import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from perhop.cli import campaign, options
 from perhop.cli.exit import UsageError
+from perhop.cli.options import option
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,42 +21,34 @@ if TYPE_CHECKING:
 
 
 def command(
-    scenario: options.ScenarioFile,
-    measure: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--measure",
-            metavar="[NAME=]EXPR",
-            help="What is measured in each run: 'goodput=mean(flows.goodput_bit_s)'; may be repeated. "
-            "What the scenario promises ([[sla]]) is measured as well.",
-        ),
-    ] = None,
-    vary: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--vary",
-            metavar="PATH=A,B,C",
-            help="A setting and its values; may be repeated: all are crossed. None: the scenario as it is.",
-        ),
-    ] = None,
-    replications: Annotated[
-        int, typer.Option("--replications", min=1, metavar="N", help="Of each treatment.")
-    ] = 10,
-    overrides: options.Set = None,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="DIR", help="Store; default out/<scenario>-sweep.")
-    ] = None,
-    jobs: campaign.Jobs = None,
-    executor: campaign.ExecutorUrl = None,
-    until_ci: campaign.UntilCi = None,
-    most: campaign.Most = None,
-    each: campaign.Each = False,
-    whole: options.All = False,
-    as_json: options.Json = False,
+    scenario: Path = options.SCENARIO,
+    measure: list[str] | None = option(
+        "--measure",
+        "[NAME=]EXPR",
+        "What is measured in each run: 'goodput=mean(flows.goodput_bit_s)'; may be repeated. "
+        "What the scenario promises ([[sla]]) is measured as well.",
+    ),
+    vary: list[str] | None = option(
+        "--vary",
+        "PATH=A,B,C",
+        "A setting and its values; may be repeated: all are crossed. None: the scenario as it is.",
+    ),
+    replications: int = option("--replications", "N", "Of each treatment.", 10, min=1),
+    overrides: list[str] | None = options.SET,
+    out: Path | None = option("-o --out", "DIR", "Store; default out/<scenario>-sweep."),
+    jobs: int | None = campaign.JOBS,
+    executor: str | None = campaign.EXECUTOR,
+    until_ci: list[str] | None = campaign.UNTIL_CI,
+    most: int | None = campaign.MOST,
+    each: bool = campaign.EACH,
+    whole: bool = options.ALL,
+    as_json: bool = options.JSON,
 ) -> int:
     """Vary settings of a scenario, or none, and measure: every combination, replicated, in a store."""
+    from perhop.experiment.factors import Factor, Level
+
     loaded = options.load(scenario, overrides)
-    varied = factors(vary) if vary else [_as_written()]
+    varied = factors(vary) if vary else [Factor("scenario", (Level("as written"),))]
     asked = _campaign(f"{scenario.stem}-sweep", loaded, varied, measure or [], replications)
     asked = campaign.with_stop(asked, until_ci, most, each)
     asked = replace(asked, source=_file(asked).encode())
@@ -82,10 +73,8 @@ def _campaign(
     given = [Response.parse(*_named(text)) for text in dict.fromkeys(measures)]
     taken = {one.name for one in promised} & {one.name for one in given}
     if taken:
-        raise UsageError(
-            f"--measure {min(taken)}=...: the scenario promises that, and it is measured by itself",
-            "choose another name",
-        )
+        message = f"--measure {min(taken)}=...: the scenario promises that, and it is measured by itself"
+        raise UsageError(message, "choose another name")
     responses = (*given, *promised)
     if not responses:
         raise UsageError("nothing is measured", "add --measure 'goodput=mean(flows.goodput_bit_s)'")
@@ -93,23 +82,14 @@ def _campaign(
     for response in responses:
         response.check(known, design.factors)
         for doubt in response.doubts(known):
-            note(
-                f"warning: --measure {response.text}: {doubt.rule}"
-                + (f" ({doubt.hint})" if doubt.hint else "")
-            )
+            hint = f" ({doubt.hint})" if doubt.hint else ""
+            note(f"warning: --measure {response.text}: {doubt.rule}{hint}")
     mistakes, warnings = design.check(scenario)
     if mistakes:
         raise DesignError(mistakes)
     for warning in (*warnings, *unseen(design, scenario, responses)):
         note(f"warning: {'' if warning.at == EVERYWHERE else '--vary: '}{warning}")
     return Campaign(name, scenario, design, responses)
-
-
-def _as_written() -> Factor:
-    """Return a factor with one level, for a sweep that varies no setting."""
-    from perhop.experiment.factors import Factor, Level
-
-    return Factor("scenario", (Level("as written"),))
 
 
 def _named(measure: str) -> tuple[str, str]:
@@ -128,16 +108,12 @@ def factors(vary: Sequence[str]) -> list[Factor]:
     for text in vary:
         path, sign, values = text.partition("=")
         if not sign or not path or not values:
-            raise UsageError(
-                f"--vary {text}: no values",
-                "write --vary PATH=A,B,C, such as --vary link.a-b.delay=10ms,20ms",
-            )
+            hint = "write --vary PATH=A,B,C, such as --vary link.a-b.delay=10ms,20ms"
+            raise UsageError(f"--vary {text}: no values", hint)
         split = _values(values)
         if "" in split:
-            raise UsageError(
-                f"--vary {text}: value {split.index('') + 1} of {len(split)} is empty",
-                "write a value between commas, or one comma less",
-            )
+            message = f"--vary {text}: value {split.index('') + 1} of {len(split)} is empty"
+            raise UsageError(message, "write a value between commas, or one comma less")
         given.append((path.strip(), split))
     last = Counter(path.split(".")[-1] for path, _ in given)
     found = []

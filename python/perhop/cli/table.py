@@ -4,39 +4,25 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from perhop.cli import options
 from perhop.cli.exit import UsageError
+from perhop.cli.options import argument, option
 
 if TYPE_CHECKING:
     import polars as pl
 
 
 def command(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run, or the store of a campaign.")],
-    name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME", help="Table: flows, classes, links, queues, series, ...; of a store, scalars."
-        ),
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", metavar="FILE", help="csv or parquet; without it CSV goes to stdout."),
-    ] = None,
-    where: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--where",
-            metavar="COLUMN=VALUE",
-            help="Only rows that have this; may be repeated, all must hold.",
-        ),
-    ] = None,
-    force: options.Force = False,
-    as_json: options.Json = False,
+    run: Path = argument("RUN", "Folder of a run, or the store of a campaign."),
+    name: str = argument("NAME", "Table: flows, classes, links, queues, series, ...; of a store, scalars."),
+    out: Path | None = option("-o --out", "FILE", "csv or parquet; without it CSV goes to stdout."),
+    where: list[str] | None = option(
+        "--where", "COLUMN=VALUE", "Only rows that have this; may be repeated, all must hold."
+    ),
+    force: bool = options.FORCE,
+    as_json: bool = options.JSON,
 ) -> None:
     """Give one table of a run to another program; docs/results.md tells its columns."""
     from perhop.cli.output import print_json
@@ -85,16 +71,13 @@ def _kept(table: pl.DataFrame, conditions: list[str]) -> pl.DataFrame:
         column, equals, value = condition.partition("=")
         if not equals or column not in table.columns:
             known = ", ".join(table.columns)
-            raise UsageError(
-                f"--where {condition}: no column {column!r}", f"COLUMN=VALUE with one of {known}"
-            )
-        if not table[column].dtype.is_numeric():
-            table = table.filter(pl.col(column).cast(pl.String) == value)
-            continue
+            message = f"--where {condition}: no column {column!r}"
+            raise UsageError(message, f"COLUMN=VALUE with one of {known}")
+        of_numbers = table[column].dtype.is_numeric()
         try:
-            table = table.filter(pl.col(column) == float(value))
+            same = pl.col(column) == float(value) if of_numbers else pl.col(column).cast(pl.String) == value
         except ValueError:
-            raise UsageError(
-                f"--where {condition}: {value!r} is no number", f"{column} has numbers"
-            ) from None
+            message = f"--where {condition}: {value!r} is no number"
+            raise UsageError(message, f"{column} has numbers") from None
+        table = table.filter(same)
     return table

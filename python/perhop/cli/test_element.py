@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Annotated, NamedTuple
-
-import typer
+from typing import Any
 
 from perhop.cli import options
 from perhop.cli.exit import CommandError, ExitCode, UsageError
+from perhop.cli.options import argument, flag, option
 
 LAWS = {
     "books_balance": "every packet is kept, sent or dropped, and told; flows stay in order; the limit holds",
@@ -30,26 +29,14 @@ CALLED = {"control": "congestion control", "ack": "policy for ACKs"}
 
 
 def command(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A file with elements in Python.")],
-    name: Annotated[
-        str | None,
-        typer.Option("--name", metavar="CLASS", help="One class; default every element of the file."),
-    ] = None,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("-s", "--set", metavar="NAME=VALUE", help="A setting of the class; may be repeated."),
-    ] = None,
-    limit: Annotated[str, typer.Option("--limit", metavar="SIZE", help="Most that waits in a queue.")] = "8p",
-    classes: Annotated[
-        str, typer.Option("--classes", metavar="NAMES", help="Classes of a scheduler's port.")
-    ] = "a,b,c",
-    aware: Annotated[
-        bool, typer.Option("--color-aware", help="A meter looks at the colours that packets come with.")
-    ] = False,
-    cases: Annotated[
-        int, typer.Option("--cases", min=1, metavar="N", help="Random sequences of calls for each law.")
-    ] = 256,
-    as_json: options.Json = False,
+    file: Path = argument("FILE", "A file with elements in Python."),
+    name: str | None = option("--name", "CLASS", "One class; default every element of the file."),
+    settings: list[str] | None = option("-s --set", "NAME=VALUE", "A setting of the class; may be repeated."),
+    limit: str = option("--limit", "SIZE", "Most that waits in a queue.", "8p"),
+    classes: str = option("--classes", "NAMES", "Classes of a scheduler's port.", "a,b,c"),
+    aware: bool = flag("--color-aware", "A meter looks at the colours that packets come with."),
+    cases: int = option("--cases", "N", "Random sequences of calls for each law.", 256, min=1),
+    as_json: bool = options.JSON,
 ) -> int:
     """Ask of elements in Python what perhop's own must obey; this runs the file."""
     from perhop import _core
@@ -69,56 +56,34 @@ def command(
         raise UsageError(f"{file} has no element `{name}`", hint)
     asked = {name: found[name]} if name else found
     if not asked:
-        raise CommandError(
-            ExitCode.INVALID,
-            f"{file} has no element",
-            "`enqueue` and `dequeue`, `measure`, `select`, `on_ack` and `on_congestion`, or `on_arrival`",
-        )
+        hint = "`enqueue` and `dequeue`, `measure`, `select`, `on_ack` and `on_congestion`, or `on_arrival`"
+        raise CommandError(ExitCode.INVALID, f"{file} has no element", hint)
     os.environ["PROPTEST_CASES"] = str(cases)
     given = [_setting(one) for one in settings or []]
-    tested = []
-    for one, kind in asked.items():
+    tested: list[dict[str, Any]] = []
+    for own, kind in asked.items():
         laws, wrong = [], None
         try:
-            laws = _core.element_laws(kind, (str(file), text, one), given, limit, classes.split(","), aware)
+            laws = _core.element_laws(kind, (str(file), text, own), given, limit, classes.split(","), aware)
         except _core.ElementError as error:
             wrong = str(error)
         except ValueError as error:
             raise UsageError(f"--limit {limit} {error}", "write --limit 3p, or --limit 30kB") from error
-        tested.append(_Tested(one, kind, wrong, laws))
+        held = [{"law": law, "holds": why is None, "broken": why} for law, why in laws]
+        tested.append({"name": own, "kind": kind, "mistake": wrong, "laws": held})
     if as_json:
-        print_json({"file": str(file), "cases": cases, "elements": [each.as_json() for each in tested]})
+        print_json({"file": str(file), "cases": cases, "elements": tested})
     else:
         for each in tested:
             tried = f"in {cases} random sequences of calls for each law"
-            how = tried if each.mistake is None else f"cannot be built: {each.mistake}"
-            print(f"{file}: {each.name}, {each.called}, {how}")
-            for law, why in each.laws:
-                print(f"  {'holds ' if why is None else 'BROKEN'}  {law}: {LAWS[law]}")
-                for line in (why or "").strip().splitlines():
+            how = tried if each["mistake"] is None else f"cannot be built: {each['mistake']}"
+            print(f"{file}: {each['name']}, a {CALLED.get(each['kind'], each['kind'])}, {how}")
+            for one in each["laws"]:
+                print(f"  {'holds ' if one['holds'] else 'BROKEN'}  {one['law']}: {LAWS[one['law']]}")
+                for line in (one["broken"] or "").strip().splitlines():
                     print(f"          {line}")
-    return ExitCode.DONE if all(each.is_sound for each in tested) else ExitCode.INVALID
-
-
-class _Tested(NamedTuple):
-    name: str
-    kind: str
-    mistake: str | None
-    """Why it cannot be built."""
-    laws: list[tuple[str, str | None]]
-    """Each law, and what broke it."""
-
-    @property
-    def called(self) -> str:
-        return f"a {CALLED.get(self.kind, self.kind)}"
-
-    @property
-    def is_sound(self) -> bool:
-        return self.mistake is None and all(why is None for _, why in self.laws)
-
-    def as_json(self) -> dict[str, object]:
-        laws = [{"law": law, "holds": why is None, "broken": why} for law, why in self.laws]
-        return {"name": self.name, "kind": self.kind, "mistake": self.mistake, "laws": laws}
+    sound = all(each["mistake"] is None and all(one["holds"] for one in each["laws"]) for each in tested)
+    return ExitCode.DONE if sound else ExitCode.INVALID
 
 
 def _setting(text: str) -> tuple[str, str | int | float | bool]:

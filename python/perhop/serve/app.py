@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from pathlib import Path
@@ -25,7 +25,10 @@ from perhop.serve.jobs import BusyError
 from perhop.serve.places import UnknownPlaceError
 from perhop.serve.site import Site, own_page, problem
 
+Handler = Callable[[Request, Exception], Awaitable[Response]]
+
 _MOST_LISTED = 500
+_NOTHING = "error: nothing that is served has this address\nhint: begin at the list of runs"
 
 
 def build(site: Site, port: int) -> Guard:
@@ -83,17 +86,13 @@ def _listed(site: Site) -> dict[str, object]:
     }
 
 
-async def _unknown(request: Request, _error: Exception) -> Response:
-    text = "error: nothing that is served has this address\nhint: begin at the list of runs"
-    return problem(request, 404, "Not here", text)
+def _page(status: int, title: str, text: str) -> Handler:
+    """Return what answers with a page of this text, in which `{}` is the error."""
 
+    async def page(request: Request, error: Exception) -> Response:
+        return problem(request, status, title, text.format(error))
 
-async def _filled(request: Request, error: Exception) -> Response:
-    return problem(request, 400, "The form cannot be read", f"error: {error}")
-
-
-async def _busy(request: Request, error: Exception) -> Response:
-    return problem(request, 409, "Not now", f"error: {error}\nhint: wait until one has ended, or end it")
+    return page
 
 
 async def _unreadable(request: Request, error: Exception) -> Response:
@@ -107,9 +106,9 @@ async def _other(request: Request, error: Exception) -> Response:
 
 
 _ERRORS = {
-    UnknownPlaceError: _unknown,
-    FilledInError: _filled,
-    BusyError: _busy,
+    UnknownPlaceError: _page(404, "Not here", _NOTHING),
+    FilledInError: _page(400, "The form cannot be read", "error: {}"),
+    BusyError: _page(409, "Not now", "error: {}\nhint: wait until one has ended, or end it"),
     StoreError: _unreadable,
     OSError: _unreadable,
     ValueError: _unreadable,

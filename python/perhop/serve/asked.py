@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
+from perhop.recommend.goals import GOALS
 from perhop.run.tables import TRACES
 from perhop.scenario.scenario import Scenario
 from perhop.serve import listing
@@ -16,9 +17,6 @@ from perhop.serve.settings import Form, form, laid_over
 
 if TYPE_CHECKING:
     from perhop.serve.site import Site
-
-GOALS = ("household", "gaming", "bulk", "promises")
-"""What may count where something is recommended, beside one measure of each class."""
 
 _VALUE = "value:"
 _MOST_FIELDS = 50_000
@@ -32,26 +30,18 @@ class FilledInError(Exception):
 
 @dataclass
 class Filled:
-    """A form as it was filled in: overrides that it began with, values by path, traces, the run's folder.
-
-    `goal` is what counts where something is recommended.
-    """
+    """A form as it was filled in: overrides that it began with, values by path, traces, the run's folder."""
 
     sets: list[str] = field(default_factory=list)
     values: dict[str, str] = field(default_factory=dict)
     trace: list[str] = field(default_factory=list)
     name: str = ""
     goal: str = ""
+    """What counts where something is recommended."""
 
 
 def read(body: bytes) -> Filled:
-    """Read a form.
-
-    Raises
-    ------
-    FilledInError
-        It is none of ours.
-    """
+    """Read a form, or refuse what is none of ours."""
     try:
         pairs = parse_qsl(body.decode(), keep_blank_values=True, max_num_fields=_MOST_FIELDS)
     except ValueError as error:
@@ -79,37 +69,19 @@ def read(body: bytes) -> Filled:
 
 @dataclass(frozen=True)
 class Base:
-    """The scenario of a run or of a file, with its overrides.
-
-    Parameters
-    ----------
-    scenario
-        As it is written.
-    sets, trace
-        Overrides and traces that the run had.
-    word
-        The file as a word of a command.
-    stem
-        What runs of it are called.
-    """
+    """The scenario of a file, or of a run with the overrides and traces that it had."""
 
     scenario: Scenario
     sets: list[str]
     trace: list[str]
     word: str
+    """The file as a word of a command."""
     stem: str
+    """What runs of it are called."""
 
 
 def base_of(place: Place) -> Base:
-    """Return the scenario that a form begins with.
-
-    Raises
-    ------
-    UnknownPlaceError
-        It is the place of no scenario.
-    OSError, ValueError
-        It cannot be read.
-    """
+    """Return the scenario that a form begins with."""
     if place.kind == "run":
         head = listing.head(place)
         file = f"{place.word}/scenario.toml"
@@ -138,15 +110,8 @@ class Offer:
 def offer(base: Base, filled: Filled, settle: bool = True) -> Offer:
     """Compute overrides and mistakes of a form.
 
-    Parameters
-    ----------
-    settle
-        Show the form of the changed scenario, where that is valid: other settings may follow from a change.
-
-    Raises
-    ------
-    ScenarioError
-        The scenario is invalid before any change.
+    With `settle` it is the form of the changed scenario, where that is valid: other settings may follow from
+    a change. A scenario that is invalid before any change is a `ScenarioError`.
     """
     shown = form(base.scenario.unread(*filled.sets).resolve(), filled.values)
     sets = laid_over(filled.sets, shown.overrides)
@@ -159,17 +124,12 @@ def offer(base: Base, filled: Filled, settle: bool = True) -> Offer:
 
 def run_words(site: Site, base: Base, sets: Sequence[str], trace: Sequence[str], name: str) -> list[str]:
     """Return the command that makes the run of a form."""
-    words = ["run", base.word, *_set(sets)]
+    words = ["run", base.word, *set_words(sets)]
     if trace:
         words += ["--trace", ",".join(trace)]
     return [*words, "-o", word(site.home / (name or site.free_name(base.stem)))]
 
 
-def recommend_words(site: Site, base: Base, sets: Sequence[str], goal: str, name: str) -> list[str]:
-    """Return the command that recommends what to put into the scenario of a form."""
-    words = ["recommend", base.word, *_set(sets)]
-    return [*words, *(["--goal", goal] if goal else []), "-o", word(site.home / name)]
-
-
-def _set(sets: Sequence[str]) -> list[str]:
+def set_words(sets: Sequence[str]) -> list[str]:
+    """Return overrides as words of a command."""
     return [part for one in sets for part in ("-s", one)]

@@ -8,15 +8,17 @@ from urllib.parse import quote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from perhop._core import ScenarioError
 from perhop.recommend.candidates import first_marks
+from perhop.recommend.goals import GOALS
 from perhop.run.tables import TRACES
-from perhop.serve.asked import GOALS, Base, Filled, Offer, base_of, offer, read, recommend_words, run_words
+from perhop.serve.asked import Base, Filled, Offer, base_of, offer, read, run_words, set_words
 from perhop.serve.foremost import take_first
 from perhop.serve.pictures import draw, question
+from perhop.serve.places import word
 from perhop.serve.site import Site, own_page, problem
 from perhop.serve.trial import is_small
 
@@ -24,20 +26,20 @@ from perhop.serve.trial import is_small
 def routes(site: Site) -> list[Route]:
     """Return the routes of forms."""
 
-    def base_here(request: Request) -> Base:
-        return base_of(site.look_up(request.path_params["key"]))
+    async def page(request: Request) -> Response:
+        base = base_of(site.place_of(request))
+        filled = Filled(base.sets, trace=base.trace)
+        if request.method == "POST":
+            filled = read(await request.body())
+        return await _page(site, request, base, filled)
 
-    async def begin(request: Request) -> Response:
-        base = base_here(request)
-        return await _page(site, request, base, Filled(base.sets, trace=base.trace))
-
-    async def change(request: Request) -> Response:
-        return await _page(site, request, base_here(request), read(await request.body()))
+    async def sent(request: Request) -> tuple[Base, Filled, Offer]:
+        base, filled = base_of(site.place_of(request)), read(await request.body())
+        return base, filled, await run_in_threadpool(offer, base, filled, settle=False)
 
     async def check(request: Request) -> Response:
-        base, filled = base_here(request), read(await request.body())
         try:
-            found = await run_in_threadpool(offer, base, filled, settle=False)
+            base, filled, found = await sent(request)
         except ScenarioError as error:
             return JSONResponse({"command": "", "mistakes": [str(error)], "warnings": []})
         words = run_words(site, base, found.sets, filled.trace, filled.name)
@@ -45,39 +47,34 @@ def routes(site: Site) -> list[Route]:
         return JSONResponse({"command": shlex.join(["perhop", *words]), **diagnostics})
 
     async def run(request: Request) -> Response:
-        base, filled = base_here(request), read(await request.body())
-        found = await run_in_threadpool(offer, base, filled, settle=False)
+        base, filled, found = await sent(request)
         name = filled.name or site.free_name(base.stem)
-        words = run_words(site, base, found.sets, filled.trace, name)
-        job = site.jobs.start(words, f"{site.home_key}/{name}", _address(request))
-        return RedirectResponse(f"/jobs/{job.id}", 303)
+        return started(request, run_words(site, base, found.sets, filled.trace, name), name)
 
     async def recommend(request: Request) -> Response:
-        base, filled = base_here(request), read(await request.body())
-        found = await run_in_threadpool(offer, base, filled, settle=False)
+        base, filled, found = await sent(request)
         name = site.free_name(f"{base.stem}-recommend")
-        words = recommend_words(site, base, found.sets, filled.goal, name)
-        job = site.jobs.start(words, f"{site.home_key}/{name}", _address(request))
-        return RedirectResponse(f"/jobs/{job.id}", 303)
+        words = ["recommend", base.word, *set_words(found.sets)]
+        words += ["--goal", filled.goal] if filled.goal else []
+        return started(request, [*words, "-o", word(site.home / name)], name)
+
+    def started(request: Request, words: list[str], name: str) -> Response:
+        back = f"/form/{quote(request.path_params['key'])}"
+        return site.start(words, f"{site.home_key}/{name}", back)
 
     return [
-        Route("/form/{key:path}", begin),
-        Route("/form/{key:path}", change, methods=["POST"]),
+        Route("/form/{key:path}", page, methods=["GET", "POST"]),
         Route("/check/{key:path}", check, methods=["POST"]),
         Route("/run/{key:path}", run, methods=["POST"]),
         Route("/recommend/{key:path}", recommend, methods=["POST"]),
     ]
 
 
-def _address(request: Request) -> str:
-    return f"/form/{quote(request.path_params['key'])}"
-
-
 async def _page(site: Site, request: Request, base: Base, filled: Filled) -> Response:
     try:
         found: Offer = await run_in_threadpool(offer, base, filled)
     except ScenarioError as error:
-        checked = shlex.join(["perhop", "check", base.word, *(x for one in filled.sets for x in ("-s", one))])
+        checked = shlex.join(["perhop", "check", base.word, *set_words(filled.sets)])
         return problem(request, 422, "The scenario has mistakes", str(error), checked)
     name = filled.name or site.free_name(base.stem)
     words = run_words(site, base, found.sets, filled.trace, name)

@@ -123,12 +123,8 @@ def _refused(scope: Scope, headers: dict[str, str]) -> tuple[int, str] | None:
     site, mode = headers.get("sec-fetch-site", "none"), headers.get("sec-fetch-mode", "")
     if site not in ("none", "same-origin") and mode != "navigate":
         return 403, "Pages of others may lead here and nothing else."
-    if (
-        not headers.get("content-length", "0").isdigit()
-        or int(headers.get("content-length", 0)) > _LARGEST_BODY
-    ):
-        return 413, _TOO_MUCH
-    return None
+    length = headers.get("content-length", "0")
+    return None if length.isdigit() and int(length) <= _LARGEST_BODY else (413, _TOO_MUCH)
 
 
 def _bounded(receive: Receive) -> Receive:

@@ -26,8 +26,6 @@ _LET_END_S = 60.0
 """A run notices that it shall end at the end of a slice, which takes seconds on a busy machine."""
 _PROGRESS = re.compile(r".*: (\d{1,3})%.* left\n?")
 
-State = Literal["going", "ended"]
-
 _WHAT = {
     "run": "The run",
     "recommend": "The recommendation",
@@ -52,24 +50,17 @@ class BusyError(Exception):
 
 @dataclass
 class Job:
-    """A command that was started.
-
-    Parameters
-    ----------
-    id, words
-        Its number, and the command from the word after ``perhop``.
-    result
-        The run or the store that it makes, by key.
-    back
-        The address of the page where it was asked for.
-    """
+    """A command that was started."""
 
     id: int
     words: tuple[str, ...]
+    """The command from the word after ``perhop``."""
     result: str
-    back: str = "/"
+    """The run or the store that it makes, by key."""
+    back: str
+    """The address of the page where it was asked for."""
     began: float = field(default_factory=time.time)
-    state: State = "going"
+    state: Literal["going", "ended"] = "going"
     code: int | None = None
     asked_to_end: bool = False
     printed: list[tuple[str, str]] = field(default_factory=list)
@@ -152,14 +143,8 @@ class Jobs:
         """Return those that have not ended."""
         return [job for job in self.all.values() if job.state == "going"]
 
-    def start(self, words: Sequence[str], result: str, back: str = "/") -> Job:
-        """Start a command.
-
-        Raises
-        ------
-        BusyError
-            Too many are going.
-        """
+    def start(self, words: Sequence[str], result: str, back: str) -> Job:
+        """Start a command, unless too many are going."""
         if len(self.going()) >= self.most:
             raise BusyError(f"{self.most} commands are going, as many as this machine has cores")
         ended = [job.id for job in self.all.values() if job.state == "ended"]
@@ -179,8 +164,7 @@ class Jobs:
             assert process.stderr is not None
             if job.asked_to_end:
                 self.end(job)
-            streams = (("stdout", process.stdout), ("stderr", process.stderr))
-            await asyncio.gather(*(_read(job, name, stream) for name, stream in streams))
+            await asyncio.gather(_read(job, "stdout", process.stdout), _read(job, "stderr", process.stderr))
             code = await process.wait()
             # one that a signal ended before it could say so, as a shell has it
             job.code = code if code >= 0 else 128 - code

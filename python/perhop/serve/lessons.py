@@ -5,7 +5,7 @@ from __future__ import annotations
 import glob
 import shlex
 import tomllib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, quote
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route
 
 from perhop.lesson import form
@@ -25,34 +25,27 @@ from perhop.serve.places import Place, UnknownPlaceError, word
 from perhop.serve.site import Site, own_page, problem
 from perhop.serve.text import html
 
-Answer = Callable[[Request, Place, form.Lesson], Awaitable[Response]]
+Strings = Mapping[str, str]
 
 
 def routes(site: Site) -> list[Route]:
     """Return the routes of lessons."""
 
-    def of_lesson(answer: Answer) -> Callable[[Request], Awaitable[Response]]:
-        """Return what answers a request for a lesson; one with mistakes is told."""
-
-        async def endpoint(request: Request) -> Response:
-            place = site.look_up(request.path_params["key"])
-            if place.kind != "lesson":
-                raise UnknownPlaceError(place.key)
-            try:
-                lesson = await run_in_threadpool(form.load, place.path.parent)
-            except form.LessonError as error:
-                checked = shlex.join(["perhop", "check", place.word])
-                return problem(request, 422, "The lesson has mistakes", str(error), checked)
-            return await answer(request, place, lesson)
-
-        return endpoint
+    async def page(request: Request) -> Response:
+        place = site.place_of(request)
+        if place.kind != "lesson":
+            raise UnknownPlaceError(place.key)
+        try:
+            lesson = await run_in_threadpool(form.load, place.path.parent)
+        except form.LessonError as error:
+            checked = shlex.join(["perhop", "check", place.word])
+            return problem(request, 422, "The lesson has mistakes", str(error), checked)
+        if request.method == "POST":
+            return await check(request, place, lesson)
+        return await shown(request, place, lesson, {}, {})
 
     async def shown(
-        request: Request,
-        place: Place,
-        lesson: form.Lesson,
-        given: Mapping[str, str],
-        mistakes: Mapping[str, str],
+        request: Request, place: Place, lesson: form.Lesson, given: Strings, mistakes: Strings
     ) -> Response:
         folder, text = place.path.parent, place.path.with_suffix(".md")
         found = await run_in_threadpool(site.search)
@@ -67,9 +60,6 @@ def routes(site: Site) -> list[Route]:
             "command": f"perhop lesson check ANSWERS --lesson {shlex.quote(word(folder))}",
         }
         return own_page(request, "lesson.html.j2", context, 422 if mistakes else 200)
-
-    async def page(request: Request, place: Place, lesson: form.Lesson) -> Response:
-        return await shown(request, place, lesson, {}, {})
 
     async def check(request: Request, place: Place, lesson: form.Lesson) -> Response:
         given = {key: values[-1].strip() for key, values in parse_qs((await request.body()).decode()).items()}
@@ -88,11 +78,9 @@ def routes(site: Site) -> list[Route]:
         site.home.mkdir(parents=True, exist_ok=True)
         write_file(file, source, may_replace=lambda _: True)
         words = ["lesson", "check", word(file), "--lesson", word(folder)]
-        job = site.jobs.start(words, "", f"/lesson/{quote(place.key)}")
-        return RedirectResponse(f"/jobs/{job.id}", 303)
+        return site.start(words, "", f"/lesson/{quote(place.key)}")
 
-    address = "/lesson/{key:path}"
-    return [Route(address, of_lesson(page)), Route(address, of_lesson(check), methods=["POST"])]
+    return [Route("/lesson/{key:path}", page, methods=["GET", "POST"])]
 
 
 def _file_of(site: Site, stem: str, source: str) -> Path:
@@ -109,13 +97,7 @@ def _file_of(site: Site, stem: str, source: str) -> Path:
 
 
 def _read(place: Place) -> dict[str, Any]:
-    """Read a lesson as far as the list needs it; `perhop.lesson.form.load` reads all of it.
-
-    Raises
-    ------
-    OSError, ValueError
-        It cannot be read.
-    """
+    """Read a lesson as far as the list needs it; `perhop.lesson.form.load` reads all of it."""
     found = tomllib.loads(place.path.read_text())
     questions = found.get("question") or [None]
     if not isinstance(found.get("title"), str) or not all(map(_is_question, questions)):
@@ -125,11 +107,8 @@ def _read(place: Place) -> dict[str, Any]:
 
 def _is_question(one: Any) -> bool:
     keys = ("key", "text", "scenario")
-    return (
-        isinstance(one, dict)
-        and all(isinstance(one.get(key), str) for key in keys)
-        and one["key"].isidentifier()
-    )
+    has_all = isinstance(one, dict) and all(isinstance(one.get(key), str) for key in keys)
+    return has_all and one["key"].isidentifier()
 
 
 @dataclass(frozen=True)

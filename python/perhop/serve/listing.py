@@ -54,13 +54,7 @@ _HEAD = msgspec.json.Decoder(Head)
 
 
 def head(place: Place) -> Head:
-    """Read the row of a run.
-
-    Raises
-    ------
-    ValueError, OSError, RecursionError
-        It cannot be read.
-    """
+    """Read the row of a run."""
     return _HEAD.decode((place.path / "record.json").read_bytes())
 
 

@@ -90,16 +90,11 @@ def draw(meaning: Description) -> Picture:
 def _words(there: LinkView, back: LinkView | None) -> tuple[str, ...]:
     """Return a link's name, its rates and delays, and its queues that a scenario mentions."""
     name = f"{group(there.source)}-{group(there.target)}"
-    numbers = [
-        f"{bit_rate(one.rate_bit_s)}, {duration(one.delay_s)}" for one in (there, back) if one is not None
-    ]
+    ways = [("→", there), *([("←", back)] if back is not None else [])]
+    numbers = [f"{bit_rate(one.rate_bit_s)}, {duration(one.delay_s)}" for _, one in ways]
     if len(set(numbers)) > 1:
         numbers = [f"{arrow} {number}" for arrow, number in zip("→←", numbers, strict=True)]
-    queues = [
-        f"{arrow} {_queues(one)}"
-        for arrow, one in zip("→←", (there, back), strict=True)
-        if one is not None and _queues(one)
-    ]
+    queues = [f"{arrow} {own}" for arrow, one in ways if (own := _queues(one))]
     return (name, *dict.fromkeys(numbers), *queues)
 
 

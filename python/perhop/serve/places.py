@@ -29,18 +29,12 @@ class UnknownPlaceError(Exception):
 
 @dataclass(frozen=True)
 class Place:
-    """A run, a store or a file.
-
-    Parameters
-    ----------
-    key
-        Names it in addresses: the number of the place given, and the way down from there.
-    path
-        As a command has it, from the folder in which the server was started.
-    """
+    """A run, a store or a file."""
 
     key: str
+    """Its name in addresses: the number of the place given, and the way down from there."""
     path: Path
+    """As a command has it, from the folder in which the server was started."""
     kind: Kind
 
     @property
@@ -90,7 +84,7 @@ def search(roots: Sequence[Path]) -> Found:
             kind = kind_of(path) if left > 0 else None
             if kind is not None:
                 found.append(Place(key, path, kind))
-    latest = sorted(found, key=lambda place: (tuple(-each for each in place.stamp()[:1]), place.key))
+    latest = sorted(found, key=lambda place: (-place.stamp()[0], place.key))
     return Found(tuple(latest), left > 0)
 
 
@@ -113,13 +107,9 @@ def _below(key: str, path: Path, deep: int) -> Iterator[tuple[str, Path]]:
 
 
 def look_up(roots: Sequence[Path], key: str) -> Place:
-    """Return the place with a key.
+    """Return the place with a key, unless it leads out of the places given, through a link or into a run.
 
-    Raises
-    ------
-    UnknownPlaceError
-        It leads out of the places given, through a link or into a run, or there is nothing. In what
-        all studies left is what each of them left, and nothing else.
+    In what all studies left is what each of them left, and nothing else.
     """
     first, *names = key.split("/")
     if not re.fullmatch("[0-9]{1,6}", first) or int(first) >= len(roots):

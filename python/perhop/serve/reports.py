@@ -6,7 +6,6 @@ import asyncio
 import html
 import re
 import shlex
-from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -44,21 +43,24 @@ def routes(site: Site) -> list[Route]:
             return _with_bar(await run_in_threadpool(_page_file, place), place, _STILL)
         if is_file or place.kind not in ("run", "store"):
             raise UnknownPlaceError(key)
-        words = ["report", place.word, "-o", "-"]
-        if place.kind == "store":
-            return await _made(site, request, words, [place])
-        answer, since = await asyncio.gather(site.pages.page(words, [place]), _since(site, place))
-        return _shown(request, words, place, *answer, since)
+        return await made(request, ["report", place.word, "-o", "-"], [place])
 
     async def compare(request: Request) -> Response:
         places = [site.look_up(key) for key in request.query_params.getlist("of")]
         if len(places) < 2:
-            text = (
-                "error: one run is not compared with itself\nhint: choose two runs or more on the first page"
-            )
+            hint = "hint: choose two runs or more on the first page"
+            text = f"error: one run is not compared with itself\n{hint}"
             return problem(request, 422, "Compare what with what?", text, "perhop compare A B")
-        words = ["compare", *(place.word for place in places), "-o", "-"]
-        return await _made(site, request, words, places)
+        return await made(request, ["compare", *(place.word for place in places), "-o", "-"], places)
+
+    async def made(request: Request, words: list[str], places: list[Place]) -> Response:
+        """Answer with the page that a command prints, or with its error."""
+        place = places[0] if len(places) == 1 else None
+        (code, text), since = await asyncio.gather(site.pages.page(words, places), _since(site, place))
+        if code != 0:
+            line = shlex.join(["perhop", *words])
+            return problem(request, 422, f"No page: the command ended with {code}", text, line)
+        return _with_bar(text, place, policy_of(text), since)
 
     async def treatments(request: Request) -> Response:
         key, of = request.path_params["key"], request.query_params.getlist("of")
@@ -71,10 +73,9 @@ def routes(site: Site) -> list[Route]:
         chosen = len(of) == 2 and set(of) <= set(names)
         code, out, err = await site.jobs.printed(words) if chosen else (0, "", "")
         shown = shlex.join(["perhop", *words]) if chosen else f"perhop compare {shlex.quote(place.word)} A B"
-        context = {"title": f"Treatments of {place.path}", "key": key, "names": names, "of": of}
-        return own_page(
-            request, "treatments.html.j2", {**context, "command": shown, "code": code, "out": out, "err": err}
-        )
+        asked = {"title": f"Treatments of {place.path}", "key": key, "names": names, "of": of}
+        done = {"command": shown, "code": code, "out": out, "err": err}
+        return own_page(request, "treatments.html.j2", {**asked, **done})
 
     return [
         Route("/page/{key:path}", page),
@@ -85,31 +86,6 @@ def routes(site: Site) -> list[Route]:
 
 def _treatments(place: Place) -> list[str]:
     return [one.name for one in Store.open(place.path).campaign.design.treatments]
-
-
-def compare_words(places: Sequence[Place]) -> list[str]:
-    """Return the command that compares runs."""
-    return ["compare", *(place.word for place in places), "-o", "-"]
-
-
-async def _made(site: Site, request: Request, words: list[str], places: Sequence[Place]) -> Response:
-    """Answer with the page that a command prints, or with its error."""
-    place = places[0] if len(places) == 1 else None
-    return _shown(request, words, place, *await site.pages.page(words, places))
-
-
-def _shown(
-    request: Request,
-    words: Sequence[str],
-    place: Place | None,
-    code: int,
-    text: str,
-    since: Since | None = None,
-) -> Response:
-    line = shlex.join(["perhop", *words])
-    if code != 0:
-        return problem(request, 422, f"No page: the command ended with {code}", text, line)
-    return _with_bar(text, place, policy_of(text), since)
 
 
 def _page_file(place: Place) -> str:
@@ -138,8 +114,10 @@ class Since:
     sentences: list[str]
 
 
-async def _since(site: Site, place: Place) -> Since | None:
-    """Return what is new since the run before, as `perhop compare` says it."""
+async def _since(site: Site, place: Place | None) -> Since | None:
+    """Return what is new in a run since the run before, as `perhop compare` says it."""
+    if place is None or place.kind != "run":
+        return None
     found = await run_in_threadpool(_before, site, place)
     if found is None:
         return None

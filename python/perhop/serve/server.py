@@ -60,22 +60,8 @@ class _Server(uvicorn.Server):
 
 
 def listen(port: int) -> socket.socket:
-    """Return a socket on loopback; port 0 is a free one.
-
-    Raises
-    ------
-    OSError
-        The port is taken, or not for everybody.
-    """
-    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind((HOST, port))
-        found.listen()
-    except OSError:
-        found.close()
-        raise
-    return found
+    """Return a socket on loopback; port 0 is a free one."""
+    return socket.create_server((HOST, port))
 
 
 def home_of(given: Sequence[Path]) -> Path:
@@ -84,14 +70,9 @@ def home_of(given: Sequence[Path]) -> Path:
 
 
 def serve(given: Sequence[Path], own: socket.socket, announce: Callable[[str], None]) -> None:
-    """Serve until Ctrl-C or SIGTERM, which are raised again when all has ended.
+    """Serve on a socket until Ctrl-C or SIGTERM, which are raised again when all has ended.
 
-    Parameters
-    ----------
-    own
-        The socket; see `listen`.
-    announce
-        Is called with each address that opens the server, once.
+    Each address that opens the server, once, is announced.
     """
     port = own.getsockname()[1]
     jobs = Jobs(max(2, os.cpu_count() or 1))

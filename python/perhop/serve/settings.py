@@ -6,10 +6,12 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
+from typing import Any, TypeAlias
 
 from perhop.scenario.defaults import schema
 from perhop.scenario.overrides import ends, toml
+
+Table: TypeAlias = Mapping[str, Any]
 
 _NAMES = {"name", "ends", "at", "to", "from", "between"}
 """What an element is called, or is between: its path follows from these."""
@@ -19,35 +21,22 @@ _MOST_OF_A_LIST = 40
 
 @dataclass(frozen=True)
 class Field:
-    """A setting.
-
-    Parameters
-    ----------
-    path, name
-        Of the setting; its last key.
-    base
-        What the scenario has; empty where it has nothing.
-    about
-        What the schema says of it.
-    choices
-        Its words, where it is one of some.
-    hint
-        A default or an example.
-    swaps
-        Whether other settings come with another value.
-    new
-        Whether it came with another kind that was chosen.
-    """
+    """A setting; `name` is the last key of its path."""
 
     path: str
     name: str
     text: str
     base: str
+    """What the scenario has; empty where it has nothing."""
     about: str
+    """What the schema says of it."""
     choices: tuple[str, ...] = ()
     hint: str = ""
+    """A default or an example."""
     swaps: bool = False
+    """Whether other settings come with another value."""
     new: bool = False
+    """Whether it came with another kind that was chosen."""
 
     @property
     def of(self) -> str:
@@ -76,14 +65,6 @@ class Group:
         return any(one.changed for one in self.fields) or any(one.changed for one in self.groups)
 
 
-@dataclass
-class Form:
-    """All settings of a scenario, and the overrides that the given values amount to."""
-
-    groups: list[Group]
-    overrides: list[str]
-
-
 def laid_over(overrides: Sequence[str], more: Sequence[str]) -> list[str]:
     """Return overrides with further ones, without those that the further ones write anew."""
     paths = [one.partition("=")[0] for one in more]
@@ -97,22 +78,22 @@ def laid_over(overrides: Sequence[str], more: Sequence[str]) -> list[str]:
 
 def form(resolved: str, given: Mapping[str, str]) -> Form:
     """Make the form of a scenario, filled in with the text that is given by path."""
-    walk = _Walk(given)
+    made = Form(given)
     for name, part in schema()["properties"].items():
         value = tomllib.loads(resolved).get(name)
         if isinstance(value, dict):
-            walk.groups.append(walk.table(name, name, part, value))
+            made.groups.append(made.table(name, name, part, value))
         elif value:
-            walk.groups.append(walk.elements(name, name, part, [(_named(name, one), one) for one in value]))
-    return Form(walk.groups, walk.overrides)
+            made.groups.append(made.elements(name, name, part, [(_named(name, one), one) for one in value]))
+    return made
 
 
-def _named(kind: str, value: Mapping[str, Any]) -> str:
+def _named(kind: str, value: Table) -> str:
     """Return the name that paths have for an element."""
     return ends(value) if kind in ("link", "port") else str(value["name"])
 
 
-def _plain(part: Mapping[str, Any]) -> dict[str, Any]:
+def _plain(part: Table) -> dict[str, Any]:
     """Follow references; words beside one go before those at its target."""
     found = dict(part)
     while "$ref" in found:
@@ -121,14 +102,14 @@ def _plain(part: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _kinds(part: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def _kinds(part: Table) -> dict[str, dict[str, Any]]:
     """Return the tables that a setting may be, by their ``kind``."""
     variants = [_plain(one) for one in part.get("oneOf", ())]
     kinds = {one.get("properties", {}).get("kind", {}).get("const"): one for one in variants}
     return {} if None in kinds else kinds
 
 
-def _choices(part: Mapping[str, Any]) -> tuple[str, ...]:
+def _choices(part: Table) -> tuple[str, ...]:
     if part.get("type") == "boolean":
         return ("true", "false")
     if "anyOf" in part:
@@ -150,19 +131,19 @@ def _is_toml(text: str) -> bool:
     return True
 
 
-def _written(text: str, part: Mapping[str, Any], path: str) -> str:
+def _written(text: str, part: Table, path: str) -> str:
     """Return a field's text as an override has it: a word that could be a number stays a word."""
     words = part.get("type") == "string" or bool("oneOf" in part and _choices(part))
     return toml(text, path) if words and _is_toml(text) else text
 
 
-class _Walk:
-    """Goes through the schema and a scenario side by side."""
+@dataclass
+class Form:
+    """All settings of a scenario, and the overrides that the values given by path amount to."""
 
-    def __init__(self, given: Mapping[str, str]) -> None:
-        self.given = given
-        self.groups: list[Group] = []
-        self.overrides: list[str] = []
+    given: Mapping[str, str]
+    groups: list[Group] = field(default_factory=list)
+    overrides: list[str] = field(default_factory=list)
 
     def elements(self, title: str, path: str, part: Any, found: list[tuple[str, dict[str, Any]]]) -> Group:
         """Return a group of a list of tables that have names."""
@@ -173,7 +154,7 @@ class _Walk:
             one.about = ""
         return Group(title, part.get("description", ""), [], groups, len(found) - len(shown))
 
-    def table(self, title: str, path: str, part: Any, value: Mapping[str, Any]) -> Group:
+    def table(self, title: str, path: str, part: Any, value: Table) -> Group:
         """Return the group of a table."""
         part = _plain(part)
         kinds = _kinds(part)
@@ -196,19 +177,13 @@ class _Walk:
             about = {"description": inside.about}
             inside.fields = [self._field(key, f"{path}.{key}", about, one) for key, one in value.items()]
             group.groups.append(inside)
-        elif (
-            isinstance(value, list)
-            and value
-            and all(isinstance(one, dict) and "name" in one for one in value)
-        ):
+        elif value and isinstance(value, list) and all(isinstance(x, dict) and "name" in x for x in value):
             named = [(str(one["name"]), one) for one in value]
             group.groups.append(self.elements(name, path, part, named))
         else:
             group.fields.append(self._field(name, path, plain, value))
 
-    def _field(
-        self, name: str, path: str, part: Mapping[str, Any], value: Any, described: bool = True
-    ) -> Field:
+    def _field(self, name: str, path: str, part: Table, value: Any, described: bool = True) -> Field:
         """Return a field; with `described` its change is an override of its own."""
         base = _text(value, path)
         text = self.given.get(path, "").strip() or base
@@ -220,14 +195,7 @@ class _Walk:
             self.overrides.append(f"{path}={_written(text, part, path)}")
         return found
 
-    def _one_of(
-        self,
-        title: str,
-        path: str,
-        part: Mapping[str, Any],
-        kinds: Mapping[str, dict[str, Any]],
-        value: Mapping[str, Any],
-    ) -> Group:
+    def _one_of(self, title: str, path: str, part: Table, kinds: Mapping[str, Table], value: Table) -> Group:
         """Return the group of a table of several kinds; another kind is written as a whole."""
         base = str(value.get("kind"))
         asked = self.given.get(f"{path}.kind", "") or base
@@ -251,7 +219,7 @@ class _Walk:
         return group
 
 
-def _value(text: str, part: Mapping[str, Any]) -> Any:
+def _value(text: str, part: Table) -> Any:
     """Return a field's text as a value of TOML."""
     if part.get("type") == "string" or not _is_toml(text):
         return text

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse
+from starlette.responses import HTMLResponse, RedirectResponse
 
 from perhop.report.page import render
 from perhop.run.folder import is_there
@@ -45,6 +45,14 @@ class Site:
     def look_up(self, key: str) -> Place:
         """Return the place with a key; see `perhop.serve.places.look_up`."""
         return look_up(self.roots, key)
+
+    def place_of(self, request: Request) -> Place:
+        """Return the place that the address of a request names."""
+        return self.look_up(request.path_params["key"])
+
+    def start(self, words: Sequence[str], result: str, back: str) -> RedirectResponse:
+        """Start a command (see `Job`) and lead to its page."""
+        return RedirectResponse(f"/jobs/{self.jobs.start(words, result, back).id}", 303)
 
     def free_name(self, stem: str, end: str = "") -> str:
         """Return a name that nothing in the folder for results has, with that end."""

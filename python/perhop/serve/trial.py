@@ -46,7 +46,7 @@ def routes(site: Site) -> list[Route]:
     turn = asyncio.Lock()
 
     async def tried(request: Request) -> Response:
-        base, asked = base_of(site.look_up(request.path_params["key"])), read(await request.body())
+        base, asked = base_of(site.place_of(request)), read(await request.body())
         async with turn:
             return JSONResponse(await run_in_threadpool(_tried, base, asked))
 
@@ -87,10 +87,7 @@ def _measured(result: Result) -> dict[str, object]:
         rows = tables[name].head(most).to_dicts() if name in tables else []
         table = filled("", [columns], rows)
         for row, cells in zip(rows, table.rows, strict=True):
-            found |= {
-                column if len(rows) == 1 else f"{what} {row[key]}: {column}": "–"
-                if cell is None
-                else str(cell)
-                for column, cell in zip(table.columns, cells, strict=True)
-            }
+            of = "" if len(rows) == 1 else f"{what} {row[key]}: "
+            texts = ("–" if cell is None else str(cell) for cell in cells)
+            found |= zip((f"{of}{column}" for column in table.columns), texts, strict=True)
     return {"headings": list(found), "cells": list(found.values())}

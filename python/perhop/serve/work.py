@@ -28,8 +28,8 @@ def routes(site: Site) -> list[Route]:
         return site.jobs.all[number]
 
     async def make(request: Request) -> Response:
-        words, result = words_of(site, site.look_up(request.path_params["key"]))
-        return RedirectResponse(f"/jobs/{site.jobs.start(words, result, '/#campaigns').id}", 303)
+        words, result = words_of(site, site.place_of(request))
+        return site.start(words, result, "/#campaigns")
 
     async def page(request: Request) -> Response:
         job = job_of(request)
