@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -30,16 +31,8 @@ def estimates(scenario: Scenario) -> Sequence[Estimate]:
     """
     network = Network(scenario)
     found: list[Estimate] = []
-    for form in (
-        estimate_tcp.most,
-        estimate_tcp.window,
-        estimate_tcp.loss,
-        estimate_tcp.bucket,
-        estimate_links.crossing,
-        estimate_links.random_arrivals,
-        estimate_links.overload,
-    ):
-        found += _grouped(form(network))
+    for given in (*estimate_tcp.of_flows(network), *estimate_links.of_links(network)):
+        found += _grouped(given)
     why = next((why for link in network.described.links if (why := _not_its_rate(network, link))), None)
     return [replace(one, value=None, holds=False, why_not=why) for one in found] if why else found
 
@@ -58,22 +51,17 @@ def _not_its_rate(network: Network, link: LinkView) -> str:
 def _grouped(every: Sequence[Estimate]) -> list[Estimate]:
     """Write flows of one group that have the same answer once."""
     groups: dict[tuple[object, ...], list[Estimate]] = {}
+    sizes = Counter(one.of.partition("[")[0] for one in every)
     for one in every:
         base = one.of.partition("[")[0] if one.flows else one.of
         groups.setdefault((one.form, base, one.value, one.why_not), []).append(one)
-    sizes: dict[str, int] = {}
-    for one in every:
-        base = one.of.partition("[")[0]
-        sizes[base] = sizes.get(base, 0) + 1
     return [_merged(members, sizes) for members in groups.values()]
 
 
-def _merged(members: list[Estimate], sizes: dict[str, int]) -> Estimate:
+def _merged(members: list[Estimate], sizes: Counter[str]) -> Estimate:
     first = members[0]
     if len(members) == 1:
         return first
     base = first.of.partition("[")[0]
-    names = tuple(one.of for one in members)
-    whole = len(members) == sizes[base]
-    of = f"{base}[*]" if whole else f"{len(members)} of {base}[*]"
-    return replace(first, of=of, flows=names)
+    of = f"{base}[*]" if len(members) == sizes[base] else f"{len(members)} of {base}[*]"
+    return replace(first, of=of, flows=tuple(one.of for one in members))
