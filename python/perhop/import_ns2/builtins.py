@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from perhop.import_ns2 import lists
-from perhop.import_ns2.interpreter import MOST_CHARACTERS, MOST_COMMANDS, LeftOut, Procedure, Return, TooLong
+from perhop.import_ns2.interpreter import MOST_CHARACTERS, Procedure, Return
 from perhop.import_ns2.quantities import whole
-from perhop.import_ns2.remarks import Refused, need
+from perhop.import_ns2.remarks import LeftOut, Refused, need
 
 if TYPE_CHECKING:
     from perhop.import_ns2.interpreter import Builtin, Interpreter
@@ -73,7 +73,7 @@ def _for(interpreter: Interpreter, command: Command) -> str:
     while interpreter.true(condition):
         interpreter.body(body)
         interpreter.body(following)
-        _count(interpreter)
+        interpreter.count()
     return ""
 
 
@@ -92,38 +92,29 @@ def _foreach(interpreter: Interpreter, command: Command) -> str:
                 at = turn * len(names) + place
                 interpreter.assign(name, values[at] if at < len(values) else "")
         interpreter.body(words[-1])
-        _count(interpreter)
+        interpreter.count()
     return ""
 
 
-def _count(interpreter: Interpreter) -> None:
-    """Count a turn of a loop, which may have no command."""
-    interpreter.commands += 1
-    if interpreter.commands > MOST_COMMANDS:
-        raise TooLong
-
-
 def _if(interpreter: Interpreter, command: Command) -> str:
-    words = list(command.words[1:])
+    form, words = "if {CONDITION} {BODY} else {BODY}", list(command.words[1:])
     while words:
         taken = interpreter.true(words.pop(0))
         if words and words[0].plain == "then":
-            words.pop(0)
-        need(bool(words), "if {CONDITION} {BODY} else {BODY}")
+            del words[0]
+        need(bool(words), form)
         body = words.pop(0)
         if taken:
             return interpreter.body(body)
         if not words:
             return ""
         following = words[0].plain
-        if following == "elseif":
-            words.pop(0)
-            continue
-        if following == "else":
-            words.pop(0)
-        need(len(words) == 1, "if {CONDITION} {BODY} else {BODY}")
-        return interpreter.body(words[0])
-    raise Refused("written as `if {CONDITION} {BODY} else {BODY}`")
+        if following in ("elseif", "else"):
+            del words[0]
+        if following != "elseif":
+            need(len(words) == 1, form)
+            return interpreter.body(words[0])
+    raise Refused(f"written as `{form}`")
 
 
 def _proc(interpreter: Interpreter, command: Command) -> str:
@@ -198,18 +189,11 @@ def _array(interpreter: Interpreter, command: Command) -> str:
     return ""
 
 
-def _leaves_out(why: str) -> Builtin:
-    def leave(_interpreter: Interpreter, _command: Command) -> str:
-        raise LeftOut(why)
+def _raises(error: type[Exception], why: str) -> Builtin:
+    def take(_interpreter: Interpreter, _command: Command) -> str:
+        raise error(why)
 
-    return leave
-
-
-def _refuses(why: str) -> Builtin:
-    def refuse(_interpreter: Interpreter, _command: Command) -> str:
-        raise Refused(why)
-
-    return refuse
+    return take
 
 
 BUILTINS: dict[str, Builtin] = {
@@ -228,7 +212,7 @@ BUILTINS: dict[str, Builtin] = {
     "lappend": _lappend,
     "append": _append,
     "array": _array,
-    **{name: _leaves_out(why) for name, why in _LEFT_OUT.items()},
-    **{name: _refuses(why) for name, why in _REFUSED.items()},
+    **{name: _raises(LeftOut, why) for name, why in _LEFT_OUT.items()},
+    **{name: _raises(Refused, why) for name, why in _REFUSED.items()},
 }
 """Commands by name."""

@@ -12,7 +12,7 @@ from typing import Protocol
 from perhop.import_ns2 import expression, lists
 from perhop.import_ns2.parser import parse
 from perhop.import_ns2.quantities import Drawn
-from perhop.import_ns2.remarks import LineRefused, Refused, Remarks
+from perhop.import_ns2.remarks import LeftOut, LineRefused, Refused, Remarks
 from perhop.import_ns2.syntax import Bracket, Command, Literal, Part, Variable, Word
 
 MOST_COMMANDS = 100_000
@@ -31,10 +31,6 @@ class Object(Protocol):
     def call(self, interpreter: Interpreter, command: Command) -> str:
         """Take a command that begins with this object, or refuse it."""
         ...
-
-
-class LeftOut(Exception):
-    """A command without an effect on results; the text is its purpose."""
 
 
 class Refusal:
@@ -91,22 +87,18 @@ class Interpreter:
                 line = error.line if isinstance(error, LineRefused) else command.line
                 self.refused.add(line, command.text if line == command.line else "", str(error))
                 self.poison(command)
-            if self.commands > MOST_COMMANDS:
-                raise TooLong
         return found
 
-    def evaluate(self, command: Command) -> str:
-        """Take a command and return its value; remarks on commands without effect.
-
-        Raises
-        ------
-        Refused
-            It cannot be taken.
-        """
+    def count(self) -> None:
+        """Count a command, or a turn of a loop, which may have none."""
         self.commands += 1
-        self.line = command.line
         if self.commands > MOST_COMMANDS:
             raise TooLong
+
+    def evaluate(self, command: Command) -> str:
+        """Take a command and return its value, or refuse it; remark on one without effect."""
+        self.line = command.line
+        self.count()
         self.deep += 1
         try:
             if self.deep > MOST_DEEP:
@@ -143,9 +135,7 @@ class Interpreter:
 
     def word(self, word: Word) -> str:
         """Return the value of a word."""
-        if len(word.parts) == 1:
-            return self.part(word.parts[0])
-        return self.joined(word.parts)
+        return self.part(word.parts[0]) if len(word.parts) == 1 else self.joined(word.parts)
 
     def joined(self, parts: Sequence[Part]) -> str:
         """Return the text of parts."""
@@ -160,18 +150,13 @@ class Interpreter:
         if isinstance(part, Literal):
             return part.text
         if isinstance(part, Variable):
-            return self.variable(self.name_of(part))
+            index = "" if part.index is None else f"({self.joined(part.index)})"
+            return self.variable(part.name + index)
         assert isinstance(part, Bracket)
         found = ""
         for command in part.commands:
             found = self.evaluate(command)
         return found
-
-    def name_of(self, variable: Variable) -> str:
-        """Return a variable's name, with its index."""
-        if variable.index is None:
-            return variable.name
-        return f"{variable.name}({self.joined(variable.index)})"
 
     def scope(self, name: str) -> dict[str, Value]:
         """Return where a variable is."""

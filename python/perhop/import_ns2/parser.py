@@ -5,23 +5,29 @@ Rules: the manual page Tcl(n) of Tcl 8.6. ``{*}`` is refused.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple
 
 from perhop.import_ns2.remarks import LineRefused
 from perhop.import_ns2.syntax import Bracket, Command, Literal, Part, Variable, Word
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-_T = TypeVar("_T")
 
 MOST_NESTED = 25
 """Brackets within brackets."""
 
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _BLANK = " \t\r\f\v"
+_ENDS = _BLANK + "\n;"
+_JOIN = re.compile(r"\\\r?\n[ \t]*")
+"""A backslash that joins a line to the next."""
+_BLANKS = re.compile(rf"(?:[{_BLANK}]|{_JOIN.pattern})*")
+_BETWEEN = re.compile(rf"(?:[{_ENDS}]|{_JOIN.pattern}|#(?:\\\n|[^\n])*)*")
+"""What is between commands, with comments."""
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+_NAME = re.compile(r"[A-Za-z0-9_:]+")
 
 
 class Parsed(NamedTuple):
@@ -38,11 +44,6 @@ def parse(text: str, line: int = 1) -> Parsed:
     After a mistake in a line the next one is read; what is never closed ends the script.
     """
     return _Parser(text, line).script()
-
-
-def _names(char: str) -> bool:
-    """Return whether a character can be in the name of a variable."""
-    return char.isascii() and (char.isalnum() or char in "_:")
 
 
 class _Unclosed(LineRefused):
@@ -63,22 +64,18 @@ class _Parser:
     def peek(self) -> str:
         return self.text[self.at : self.at + 1]
 
-    def continued(self) -> bool:
-        """Return whether a backslash joins this line to the next."""
-        return self.text.startswith("\\\n", self.at) or self.text.startswith("\\\r\n", self.at)
-
-    def join(self) -> None:
-        self.at = self.text.index("\n", self.at) + 1
-        while self.peek() and self.peek() in " \t":
-            self.at += 1
+    def skip(self, pattern: re.Pattern[str]) -> str:
+        """Go past what a pattern matches here, and return it."""
+        found = pattern.match(self.text, self.at)
+        self.at = found.end() if found else self.at
+        return found[0] if found else ""
 
     def script(self) -> Parsed:
         commands: list[Command] = []
         mistakes: list[LineRefused] = []
         while self.at < len(self.text):
             try:
-                found = self.command("")
-                if found is not None:
+                if found := self.command(""):
                     commands.append(found)
             except _Unclosed as error:
                 mistakes.append(error)
@@ -90,35 +87,13 @@ class _Parser:
 
     def command(self, end: str) -> Command | None:
         """Read a command; at the end of a script, or before `end`, there is none."""
-        self.skip(_BLANK + "\n;")
-        while self.peek() == "#":
-            self.comment()
-            self.skip(_BLANK + "\n;")
+        self.skip(_BETWEEN)
         begin = self.at
         words: list[Word] = []
-        while char := self.peek():
-            if char in "\n;" or (end and char == end):
-                break
-            if char in _BLANK:
-                self.at += 1
-            elif self.continued():
-                self.join()
-            else:
-                words.append(self.word(end))
-        if not words:
-            return None
-        return Command(self.line(begin), self.text[begin : self.at], tuple(words))
-
-    def skip(self, chars: str) -> None:
-        while self.peek() and (self.peek() in chars or self.continued()):
-            if self.peek() == "\\":
-                self.join()
-            else:
-                self.at += 1
-
-    def comment(self) -> None:
-        while self.peek() and self.peek() != "\n":
-            self.at += 2 if self.text.startswith("\\\n", self.at) else 1
+        while (char := self.peek()) and char not in "\n;" + end:
+            words.append(self.word(end))
+            self.skip(_BLANKS)
+        return Command(self.line(begin), self.text[begin : self.at], tuple(words)) if words else None
 
     def word(self, end: str) -> Word:
         line = self.line()
@@ -135,26 +110,20 @@ class _Parser:
             self.at += 1
             self.must_end(line, end, "quote")
             return Word(line, parts)
-        return Word(line, self.parts(_BLANK + "\n;" + end, line))
+        return Word(line, self.parts(_ENDS + end, line))
 
     def must_end(self, line: int, end: str, what: str) -> None:
         char = self.peek()
-        if char and char not in _BLANK + "\n;" + end and not self.continued():
+        if char and char not in _ENDS + end and not _JOIN.match(self.text, self.at):
             raise LineRefused(line, f"`{char}` follows a closing {what} without a blank")
 
     def braces(self) -> str:
         begin, depth = self.at, 0
-        while char := self.peek():
-            if char == "\\":
-                self.at += 1
-            elif char == "{":
-                depth += 1
-            elif char == "}":
-                depth -= 1
-                if not depth:
-                    self.at += 1
-                    return self.text[begin + 1 : self.at - 1]
-            self.at += 1
+        for found in _BRACE.finditer(self.text, begin):
+            depth += {"{": 1, "}": -1}.get(found[0], 0)
+            if not depth:
+                self.at = found.end()
+                return self.text[begin + 1 : self.at - 1]
         raise _Unclosed(self.line(begin), "`{` is never closed, so nothing after it could be read")
 
     def parts(self, ends: str, line: int) -> tuple[Part, ...]:
@@ -162,10 +131,10 @@ class _Parser:
         found: list[Part] = []
         text = ""
         while (char := self.peek()) and char not in ends:
-            if self.continued():
-                if ends != '"' and ends != ")":
+            if _JOIN.match(self.text, self.at):
+                if ends not in ('"', ")"):
                     break
-                self.join()
+                self.skip(_JOIN)
                 text += " "
             elif char == "\\":
                 text += self.escape()
@@ -195,13 +164,11 @@ class _Parser:
         self.at += 1
         if self.peek() == "{":
             return self.named(self.braces())
-        begin = self.at
-        while (char := self.peek()) and _names(char):
-            self.at += 1
-        name = self.text[begin : self.at]
+        name = self.skip(_NAME)
         if self.peek() == "(" and name:
             self.at += 1
-            index = self.nest(lambda: self.parts(")", line), line)
+            with self.nest(line):
+                index = self.parts(")", line)
             self.at += 1
             return Variable(name, index)
         return Variable(name) if name else Literal("$")
@@ -213,28 +180,24 @@ class _Parser:
         return Variable(name)
 
     def bracket(self) -> Bracket:
-        begin = self.line()
+        line = self.line()
         self.at += 1
-
-        def commands() -> tuple[Command, ...]:
-            found = []
-            while True:
-                command = self.command("]")
-                if command is not None:
-                    found.append(command)
-                if self.peek() == "]":
-                    self.at += 1
-                    return tuple(found)
+        found: list[Command] = []
+        with self.nest(line):
+            while self.peek() != "]":
                 if not self.peek():
-                    raise _Unclosed(begin, "`[` is never closed, so nothing after it could be read")
+                    raise _Unclosed(line, "`[` is never closed, so nothing after it could be read")
+                if command := self.command("]"):
+                    found.append(command)
+        self.at += 1
+        return Bracket(tuple(found))
 
-        return Bracket(self.nest(commands, begin))
-
-    def nest(self, read: Callable[[], _T], line: int) -> _T:
+    @contextmanager
+    def nest(self, line: int) -> Iterator[None]:
         self.nested += 1
         if self.nested > MOST_NESTED:
             raise _Unclosed(line, f"more than {MOST_NESTED} brackets within brackets")
         try:
-            return read()
+            yield
         finally:
             self.nested -= 1

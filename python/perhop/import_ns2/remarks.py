@@ -12,6 +12,10 @@ class Refused(Exception):
     """A command that cannot be taken; the text is the reason in a sentence."""
 
 
+class LeftOut(Exception):
+    """A command without an effect on results; the text is its purpose."""
+
+
 class LineRefused(Refused):
     """The same, of a line that is known already."""
 

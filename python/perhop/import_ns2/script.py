@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from perhop.import_ns2.builtins import BUILTINS
 from perhop.import_ns2.classes import Classes, ClassObject
 from perhop.import_ns2.defaults import NS2
-from perhop.import_ns2.interpreter import Interpreter, LeftOut, TooLong
+from perhop.import_ns2.interpreter import Interpreter, TooLong
 from perhop.import_ns2.parser import parse
 from perhop.import_ns2.procedures import ends, only_looks
 from perhop.import_ns2.quantities import Drawn, nanoseconds, real, whole
-from perhop.import_ns2.remarks import Refused
+from perhop.import_ns2.remarks import LeftOut, Refused
 from perhop.import_ns2.simulator import Event, Network
 from perhop.import_ns2.things import Agent, Application, Random, fresh
 

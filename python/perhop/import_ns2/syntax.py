@@ -32,15 +32,7 @@ Part = Literal | Variable | Bracket
 
 @dataclass(frozen=True)
 class Word:
-    """A word and its parts.
-
-    Parameters
-    ----------
-    parts
-        What is joined to its value; of a word in braces the text between them.
-    braced
-        Whether it is in braces, and nothing in it is substituted.
-    """
+    """A word and its parts; in braces nothing is substituted."""
 
     line: int
     parts: tuple[Part, ...]
