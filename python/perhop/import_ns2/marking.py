@@ -6,13 +6,11 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from perhop.import_ns2.quantities import whole
 from perhop.import_ns2.queues import DsRed, Policy
 from perhop.import_ns2.remarks import LineRefused, Refused
 
 if TYPE_CHECKING:
     from perhop.import_ns2.plan import Pair, Plan
-    from perhop.import_ns2.simulator import Direction
 
 
 @dataclass
@@ -39,20 +37,20 @@ def edges(plan: Plan) -> list[Edge]:
         for pair, agent in ((flow.ends, flow.sender), (flow.ends[::-1], flow.receiver)):
             if pair in plan.ways:
                 try:
-                    prio = whole(agent.value("prio_"), "prio_")
+                    prio = agent.whole("prio_")
                     if prio > 63 or (prio and agent is flow.receiver):
                         raise Refused("`prio_` is taken of senders, up to 63")
                     codes.setdefault(pair, set()).add(prio)
                 except Refused as error:
                     plan.refused.append(LineRefused(agent.line, str(error)))
-    found: dict[tuple[int, int, int], Edge] = {}
+    found: dict[tuple[Pair, int], Edge] = {}
     for pair, given in codes.items():
         way = plan.ways[pair]
         for place, hop in enumerate(pairwise(way)):
-            direction = plan.script.network.directions[hop]
-            if isinstance(direction.queue, DsRed):
+            queue = plan.script.network.directions[hop].queue
+            if isinstance(queue, DsRed):
                 try:
-                    given = _pass(plan, found, direction, pair, given, way[place - 1] if place else None)
+                    given = _pass(plan, found, queue, hop, pair, given, way[place - 1] if place else None)
                 except LineRefused as error:
                     if str(error) not in {str(one) for one in plan.refused}:
                         plan.refused.append(error)
@@ -62,21 +60,20 @@ def edges(plan: Plan) -> list[Edge]:
 
 def _pass(
     plan: Plan,
-    found: dict[tuple[int, int, int], Edge],
-    direction: Direction,
+    found: dict[tuple[Pair, int], Edge],
+    queue: DsRed,
+    hop: Pair,
     pair: Pair,
     given: set[int],
     before: int | None,
 ) -> set[int]:
     """Let packets through a DiffServ queue and return the code points that they then have."""
-    queue = direction.queue
-    assert isinstance(queue, DsRed)
     names = f"{plan.names[pair[0]]} to {plan.names[pair[1]]}"
     if queue.edge:
         if before is None:
             why = f"an edge at {plan.names[pair[0]]}, which sends itself: conditioners stand at routers"
             raise LineRefused(queue.line, why)
-        edge = _edge(found, direction, pair, names)
+        edge = _edge(found, queue, hop, pair, names)
         edge.pairs.add(pair)
         edge.neighbours.add(before)
         given = set(edge.codes)
@@ -87,18 +84,14 @@ def _pass(
     return given
 
 
-def _edge(found: dict[tuple[int, int, int], Edge], direction: Direction, pair: Pair, names: str) -> Edge:
-    queue = direction.queue
-    assert isinstance(queue, DsRed)
+def _edge(found: dict[tuple[Pair, int], Edge], queue: DsRed, hop: Pair, pair: Pair, names: str) -> Edge:
     for number, policy in enumerate(queue.policies):
         if policy.source in (None, pair[0]) and policy.destination in (None, pair[1]):
             codes = queue.policers.get((policy.policer, policy.code))
             if codes is None:
                 why = f"there is no `addPolicerEntry {policy.policer} {policy.code}`"
                 raise LineRefused(policy.line, why)
-            at, to = direction.ends
-            edge = Edge(queue, at.number, to.number, policy, codes)
-            return found.setdefault((at.number, to.number, number), edge)
+            return found.setdefault((hop, number), Edge(queue, *hop, policy, codes))
     raise LineRefused(
         queue.line, f"no addPolicyEntry is for packets from {names}, where ns-2 ends with an error"
     )

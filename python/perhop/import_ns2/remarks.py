@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 MOST_SHOWN = 100
 """Characters of a line that a remark or a comment shows."""
+MOST_LEFT_OUT = 20
+"""Remarks that the head of a file repeats."""
 
 
 class Refused(Exception):
@@ -49,6 +52,13 @@ def shown(text: str) -> str:
     first = text.strip().partition("\n")[0]
     plain = "".join(char if char.isprintable() else " " for char in first).strip()
     return plain if len(plain) <= MOST_SHOWN else f"{plain[: MOST_SHOWN - 3]}..."
+
+
+def listed(left_out: Sequence[Remark], what: str) -> list[str]:
+    """Return comments for the head of a file: the first remarks, and how many more there are."""
+    lines = ["#", f"# {what}:", *(f"#   {remark}" for remark in left_out[:MOST_LEFT_OUT])] if left_out else []
+    more = len(left_out) - MOST_LEFT_OUT
+    return [*lines, f"#   and {more} more"] if more > 0 else lines
 
 
 class Remarks:

@@ -11,7 +11,7 @@ from perhop.import_ns2.defaults import NS2
 from perhop.import_ns2.interpreter import Interpreter, TooLong
 from perhop.import_ns2.parser import parse
 from perhop.import_ns2.procedures import ends, only_looks
-from perhop.import_ns2.quantities import Drawn, nanoseconds, real, whole
+from perhop.import_ns2.quantities import Drawn, nanoseconds, whole
 from perhop.import_ns2.remarks import LeftOut, Refused
 from perhop.import_ns2.simulator import Event, Network
 from perhop.import_ns2.things import Agent, Application, Random, fresh
@@ -23,19 +23,13 @@ if TYPE_CHECKING:
 
 @dataclass
 class Start:
-    """When a sender begins, and how much it sends.
-
-    Parameters
-    ----------
-    at_ns, spread_ns
-        Its time, and how much later it may be drawn.
-    packets
-        Packets to send; None without end.
-    """
+    """When a sender begins, and how much it sends."""
 
     at_ns: int
     spread_ns: int
+    """How much later it may be drawn."""
     packets: int | None
+    """None without end."""
     line: int
 
 
@@ -140,9 +134,7 @@ class _Events:
         elif ftp and len(words) == 2 and words[0] == "send":
             agent = found.agent if isinstance(found, Application) else found
             assert agent is not None
-            packets = -(
-                -whole(words[1], "the bytes", least=1) // int(real(agent.value("packetSize_"), "packetSize_"))
-            )
+            packets = -(-whole(words[1], "the bytes", least=1) // int(agent.real("packetSize_")))
         elif words != ["start"] or not isinstance(found, Application):
             raise Refused(f"`{' '.join(words)[:40]}` of {found.kind} is not taken at a time")
         return Start(at, spread, packets, event.line)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, ClassVar
 
+from perhop.import_ns2 import quantities
 from perhop.import_ns2.defaults import Setting, check
-from perhop.import_ns2.quantities import Drawn, real
 from perhop.import_ns2.remarks import LeftOut, Refused, shown
+from perhop.units import written_time
 
 if TYPE_CHECKING:
     from perhop.import_ns2.interpreter import Interpreter
@@ -73,6 +74,22 @@ class Thing:
         """Return a setting's value."""
         return self.settings[name].value
 
+    def whole(self, name: str, least: int = 0) -> int:
+        """Return a setting that is a whole number, or refuse."""
+        return quantities.whole(self.value(name), name, least)
+
+    def real(self, name: str) -> float:
+        """Return a setting that is a number, or refuse."""
+        return quantities.real(self.value(name), name)
+
+    def truth(self, name: str) -> bool:
+        """Return a setting that is true or false, or refuse."""
+        return quantities.truth(self.value(name), name)
+
+    def time(self, name: str) -> str:
+        """Return a setting that is a time, as a scenario has it, or refuse."""
+        return written_time(quantities.nanoseconds(self.value(name)))
+
 
 SEEN = "it changes what is seen, not what happens"
 TRACES = "traces are `--trace` of `perhop run`"
@@ -122,7 +139,8 @@ class Random(Thing):
     def _take_uniform(self, _interpreter: Interpreter, given: list[str]) -> str:
         if len(given) != 2:
             raise self.refusal("uniform")
-        return Drawn.between(real(given[0], "the bound"), real(given[1], "the bound"))
+        low, high = (quantities.real(one, "the bound") for one in given)
+        return quantities.Drawn.between(low, high)
 
 
 class Unwanted(Thing):

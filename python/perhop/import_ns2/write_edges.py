@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from perhop.import_ns2 import toml
 from perhop.import_ns2.queues import TWO_COLORS
 from perhop.import_ns2.remarks import LineRefused
+from perhop.units import written_rate, written_time
 
 if TYPE_CHECKING:
     from perhop.import_ns2.marking import Edge
@@ -41,26 +42,22 @@ def conditioners(plan: Plan, edges: list[Edge]) -> list[str]:
 
 def _conditioner(plan: Plan, edge: Edge, name: str) -> list[str]:
     policy = edge.policy
-    rows = [
-        ("name", toml.text(name), ""),
-        ("at", toml.text(plan.names[edge.at]), ""),
-        ("from", toml.strings(plan.names[node] for node in sorted(edge.neighbours)), ""),
+    rows: list[toml.Row] = [
+        ("name", name, ""),
+        ("at", plan.names[edge.at], ""),
+        ("from", _nodes(plan, edge.neighbours), ""),
     ]
-    match = _match(plan, edge)
-    if match:
+    if match := _match(plan, edge):
         rows.append(("match", match, "source and destination of the policy"))
     green, yellow, red = edge.codes
-    if policy.policer == "Dumb":
-        marker = f'{{ green = "{green}" }}'
-    else:
+    marker = {"green": str(green)}
+    if policy.policer != "Dumb":
         kind, keys = _METERS[policy.policer]
         # the window of TSW2CM may be left out
         given = zip(keys, policy.numbers, strict=policy.policer != "TSW2CM")
-        values = {key: _quantity(key, value) for key, value in given}
-        settings = ", ".join(f"{key} = {value}" for key, value in values.items())
-        rows.append(("meter", f'{{ kind = "{kind}", {settings} }}', ""))
-        middle = "" if policy.policer in TWO_COLORS else f'yellow = "{yellow}", '
-        marker = f'{{ green = "{green}", {middle}red = "{red}" }}'
+        rows.append(("meter", {"kind": kind} | {key: _quantity(key, value) for key, value in given}, ""))
+        marker |= {} if policy.policer in TWO_COLORS else {"yellow": str(yellow)}
+        marker |= {"red": str(red)}
     rows.append(("marker", marker, "addPolicerEntry"))
     comment = f"# line {policy.line}: addPolicyEntry ... {policy.policer} {policy.code}"
     return [comment, "[[conditioner]]", *toml.table(rows)]
@@ -68,11 +65,11 @@ def _conditioner(plan: Plan, edge: Edge, name: str) -> list[str]:
 
 def _quantity(key: str, value: float) -> str:
     if key == "window":
-        return toml.time(round(value * 1e9))
-    return f'"{value:.0f}B"' if key in _BURSTS else toml.rate(round(value))
+        return written_time(round(value * 1e9))
+    return f"{value:.0f}B" if key in _BURSTS else written_rate(round(value))
 
 
-def _match(plan: Plan, edge: Edge) -> str:
+def _match(plan: Plan, edge: Edge) -> dict[str, str | list[str]]:
     """Return a match for the packets of a policy; empty if all that come this way are its."""
     coming = {
         pair
@@ -83,11 +80,10 @@ def _match(plan: Plan, edge: Edge) -> str:
     sources = {source for source, _ in edge.pairs}
     destinations = {destination for _, destination in edge.pairs}
     if edge.pairs == coming:
-        return ""
+        return {}
     for match in ({"src": sources}, {"dst": destinations}, {"src": sources, "dst": destinations}):
         if edge.pairs == {pair for pair in coming if _fits(pair, match)}:
-            keys = (f"{key} = {_nodes(plan, nodes)}" for key, nodes in match.items())
-            return f"{{ {', '.join(keys)} }}"
+            return {key: _nodes(plan, nodes) for key, nodes in match.items()}
     why = "its packets are told from others neither by their sources nor by their destinations"
     raise LineRefused(edge.policy.line, why)
 
@@ -96,5 +92,5 @@ def _fits(pair: Pair, match: dict[str, set[int]]) -> bool:
     return pair[0] in match.get("src", {pair[0]}) and pair[1] in match.get("dst", {pair[1]})
 
 
-def _nodes(plan: Plan, nodes: Iterable[int]) -> str:
-    return toml.strings(plan.names[node] for node in sorted(nodes))
+def _nodes(plan: Plan, nodes: Iterable[int]) -> str | list[str]:
+    return toml.one_or_list(plan.names[node] for node in sorted(nodes))
