@@ -19,25 +19,11 @@ _ALONE = "perhop cannot match ports, addresses and the like, only marks (DSCP) a
 
 
 class Classifier:
-    """The filters at a qdisc and at its inner classes.
+    """The filters at a qdisc (`part`) and at its inner classes.
 
-    Parameters
-    ----------
-    part
-        The qdisc.
-    parts
-        Those of the device, among them the filters.
-    classes, inner
-        Those that have queues, with the part that a remark names; those that have classes.
-    default
-        Where a kind of packets goes that no filter takes.
-
-    Attributes
-    ----------
-    filters
-        Those that stand there.
-    first
-        Classes in the order in which filters lead to them, then the others; the default class is the last.
+    `classes` are those that have queues, with the part that a remark names; `inner` have classes. A kind of
+    packets that no filter takes goes where `default` says. `first` has the classes in the order in which
+    filters lead to them, then the others; the default class is the last.
     """
 
     def __init__(

@@ -28,26 +28,10 @@ class Leaf:
 
 
 class Tree:
-    """The classes of a qdisc `htb`.
+    """The classes of a qdisc `htb`: `leaves` have a queue, `inner` have classes, all others are below `top`.
 
-    Parameters
-    ----------
-    at
-        Called with each class that is looked at.
-
-    Attributes
-    ----------
-    leaves, inner
-        Those that have a queue, and those that have classes.
-    top
-        The one that all others are below; None where there are several, which lend each other nothing.
-    rate
-        What the leaves have together, in bit/s.
-
-    Raises
-    ------
-    Refused
-        A rate is none, or `tc` would not take the tree.
+    There is no `top` where there are several, which lend each other nothing. `rate` is what the leaves have
+    together, in bit/s. Each class that is looked at is told to `at`.
     """
 
     def __init__(self, root: Id, parts: list[Part], left_out: Remarks, at: Callable[[Part], None]) -> None:

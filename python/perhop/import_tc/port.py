@@ -36,34 +36,20 @@ class Class:
 
 
 class Port:
-    """The port that the parts of a device make.
-
-    Attributes
-    ----------
-    settings, sources
-        Its shaper and its scheduler, and the parts that they are from.
-    rate_bit_s
-        What it is held to; 0 where nothing holds it.
-    at
-        The part that was looked at last: the one that is refused.
-    """
+    """The port that the parts of a device make; `at` is the part that is refused, the last one looked at."""
 
     def __init__(self, root: Part, parts: list[Part], left_out: Remarks) -> None:
         self.parts, self.at, self.left_out = parts, root, left_out
         self.settings: Table = {}
         self.sources: list[Part] = []
+        """Where the settings are from: shaper and scheduler."""
         self.classes: list[Class] = []
         self.rate_bit_s = 0
+        """What it is held to; 0 where nothing holds it."""
         self._used = set[Part]()
 
     def check(self) -> None:
-        """Look for what `tc` would not take in commands: a parent that was never made, a match of no number.
-
-        Raises
-        ------
-        Refused
-            There is such a part.
-        """
+        """Refuse what `tc` would not take in commands: a parent that was never made, a match of no number."""
         made = {one.handle for one in self.parts if one.what != "filter"}
         with_classes = {one.handle[0] for one in self.parts if one.what == "class"}
         majors = {major for major, _ in made}
@@ -78,13 +64,7 @@ class Port:
                 raise Refused(f"its parent is not there: there is no {what} {written(part.parent)}")
 
     def take(self, part: Part) -> None:
-        """Take a qdisc that all packets pass, with all below it: the root, or one behind a shaper.
-
-        Raises
-        ------
-        Refused
-            Perhop has nothing for a part, or `tc` would not take it.
-        """
+        """Take a qdisc that all packets pass, with all below it: the root, or one behind a shaper."""
         self._at(part)
         (major, _), kind = part.handle, part.kind
         classes = [one for one in self.parts if (one.what, one.kind, one.handle[0]) == ("class", kind, major)]
@@ -112,11 +92,11 @@ class Port:
         """Name the parts that no packet comes to."""
         for part in self.parts:
             if part not in self._used:
-                why = (
-                    "it stands at nothing that is taken" if part.what == "filter" else "no packet comes to it"
-                )
+                why = "no packet comes to it"
                 if INGRESS[0] in (part.parent[0], part.handle[0]):
                     why = "what comes in has no queue here"
+                elif part.what == "filter":
+                    why = "it stands at nothing that is taken"
                 self.left_out.add(*part.remark(why))
 
     def _at(self, part: Part) -> None:

@@ -54,23 +54,12 @@ _USUAL = re.split(
 _BESIDE = "ver level burst_cell cburst_cell direct_packets_stat direct_qlen Scell_log bandwidth"
 """Words that are shown beside settings, and what counts only while nothing waits."""
 _BUFFERS, _CELLS = "packets have no buffers here: `limit` counts", "perhop counts bytes: no cells, no coding"
-_WHY = {
-    "memory_limit": _BUFFERS,
-    "memlimit": _BUFFERS,
-    "memory-limit": _BUFFERS,
-    "atm": _CELLS,
-    "ptm": _CELLS,
-}
+_WHY = dict.fromkeys(("memory_limit", "memlimit", "memory-limit"), _BUFFERS)
+_WHY |= dict.fromkeys(("atm", "ptm"), _CELLS)
 
 
 def queue(part: Part, left_out: Remarks) -> Table:
-    """Return the queue of a qdisc, and add what it leaves out to the remarks.
-
-    Raises
-    ------
-    Refused
-        A value is none, or one that is needed is missing.
-    """
+    """Return the queue of a qdisc, and add what it leaves out to the remarks."""
     rest = dict(part.options)
     made = _red(part, rest) if part.kind == "red" else _read(part, rest, *_KINDS[part.kind])
     if part.kind in _INNER:
