@@ -34,18 +34,12 @@ def name(dscp: int) -> str:
 
 @dataclass(frozen=True, order=True)
 class Marking:
-    """Which mark a pure ACK gets.
-
-    Parameters
-    ----------
-    given
-        The mark of the ACK for each of the 64 marks of data.
-    rule
-        Whose mark counts, of several segments that one ACK answers.
-    """
+    """Which mark a pure ACK gets."""
 
     given: tuple[int, ...]
+    """The mark of the ACK for each of the 64 marks of data."""
     rule: str = TRIGGERING
+    """Whose mark counts, of several segments that one ACK answers."""
 
     @property
     def fixed(self) -> int | None:
@@ -73,15 +67,7 @@ def fixed(dscp: int) -> Marking:
 
 
 def marking(table: Mapping[str, Any], class_: str) -> Marking:
-    """Return the meaning of an `ack_marking` table for a flow of a class.
-
-    Parameters
-    ----------
-    table
-        Of a resolved scenario.
-    class_
-        What the flow was contracted as.
-    """
+    """Return the meaning of an `ack_marking` table of a resolved file for a flow of a class."""
     marks = {key: number(mark) for key, mark in table.get("marks", {}).items()}
     match table["kind"]:
         case "best-effort":

@@ -29,21 +29,15 @@ _SAID = {"kind", "data", "share", "name", "match", "queue", "ceil", "cburst", "b
 
 
 class Configuration:
-    """The configuration of a node.
-
-    Attributes
-    ----------
-    interfaces
-        By the node at the other end of the link.
-    cannot
-        What is not said, each with what comes nearest.
-    """
+    """The configuration of a node."""
 
     def __init__(self, asked: Node) -> None:
         self._packet = asked.packet
         self._lists: dict[str, dict[str, Table]] = {}
         self.interfaces: dict[str, Table] = {}
+        """By the node at the other end of the link."""
         self.cannot: list[str] = []
+        """What is not said, each with what comes nearest."""
         for link, table in asked.ports:
             self._port(link, table)
         for end, why in asked.wandering.items():
