@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perhop.deploy.marks import Marking, marking
 from perhop.deploy.ports import several
-from perhop.models.network import Network, is_member
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from perhop.models.network import Flow
-    from perhop.scenario.scenario import ConditionerView, Scenario
+from perhop.models.network import Flow, Network, is_member
+from perhop.scenario.scenario import ConditionerView, Scenario
 
 Addresses = dict[str, "IPv4Address | IPv6Address"]
 

@@ -9,13 +9,10 @@ chain for each mark.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from perhop.deploy.asked import Selector
-    from perhop.deploy.marks import Marking
+from perhop.deploy.asked import Selector
+from perhop.deploy.marks import Marking
 
 TABLE = "inet perhop_ackmark"
 

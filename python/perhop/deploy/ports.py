@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perhop.deploy.marks import number
 from perhop.models.network import is_member
+from perhop.scenario.scenario import LinkView, Scenario
 from perhop.units import bit_rate, quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from perhop.scenario.scenario import LinkView, Scenario
 
 Table = dict[str, Any]
 

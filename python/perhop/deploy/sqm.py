@@ -7,15 +7,11 @@ is the way up, what it receives the way down, whose queue is in the router too.
 from __future__ import annotations
 
 import tomllib
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from perhop.deploy.ports import Table, port_of, wanders
+from perhop.scenario.scenario import LinkView, Scenario
 from perhop.units import quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from perhop.scenario.scenario import LinkView, Scenario
 
 _SCRIPTS = {
     ("cake", "besteffort"): "piece_of_cake.qos",

@@ -8,14 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import TYPE_CHECKING
 
 from perhop.deploy.ports import PACKET, Table, asked_at, has_a_rate, octets, rates, selectors
 from perhop.deploy.qdiscs import bits, qdisc
+from perhop.scenario.scenario import LinkView, Scenario
 from perhop.units import quantity
-
-if TYPE_CHECKING:
-    from perhop.scenario.scenario import LinkView, Scenario
 
 _MOST_BANDS = 16
 

@@ -6,12 +6,10 @@ leaf of the same name in `config`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from perhop.deploy.ports import Table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 FAMILIES = ("IPV4", "IPV6")
 """A classifier is for one of them."""

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from perhop.import_ns2 import lists
-from perhop.import_ns2.interpreter import MOST_CHARACTERS, Procedure, Return
+from perhop.import_ns2.interpreter import MOST_CHARACTERS, Builtin, Interpreter, Procedure, Return
 from perhop.import_ns2.quantities import whole
 from perhop.import_ns2.remarks import LeftOut, Refused, need
-
-if TYPE_CHECKING:
-    from perhop.import_ns2.interpreter import Builtin, Interpreter
-    from perhop.import_ns2.syntax import Command
+from perhop.import_ns2.syntax import Command
 
 _LEFT_OUT = {
     "puts": "what it prints is not wanted here",

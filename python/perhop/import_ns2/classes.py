@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from perhop.import_ns2.defaults import NS2, Setting, chain, check
+from perhop.import_ns2.interpreter import Interpreter
 from perhop.import_ns2.queues import DsRed, Queue
 from perhop.import_ns2.remarks import Refused, need, shown
 from perhop.import_ns2.simulator import Network, Simulator
+from perhop.import_ns2.syntax import Command
 from perhop.import_ns2.things import Agent, Application, Random, Thing, fresh
-
-if TYPE_CHECKING:
-    from perhop.import_ns2.interpreter import Interpreter
-    from perhop.import_ns2.syntax import Command
 
 _APPLICATIONS = ("Application/FTP", "Application/Traffic/CBR", "Application/Traffic/Exponential")
 _MAKERS: dict[str, type[Thing]] = {

@@ -8,13 +8,10 @@ from __future__ import annotations
 import math
 import operator
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from perhop.import_ns2.quantities import Drawn, number
 from perhop.import_ns2.remarks import Refused
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Operand = int | float | str
 

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
+from perhop.import_ns2.plan import Pair, Plan
 from perhop.import_ns2.queues import DsRed, Policy
 from perhop.import_ns2.remarks import LineRefused, Refused
-
-if TYPE_CHECKING:
-    from perhop.import_ns2.plan import Pair, Plan
 
 
 @dataclass

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from perhop.import_ns2.remarks import LineRefused
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from perhop.import_ns2.script import Script, Start
-    from perhop.import_ns2.things import Agent, Application, Thing
+from perhop.import_ns2.script import Script, Start
+from perhop.import_ns2.things import Agent, Application, Thing
 
 Pair = tuple[int, int]
 

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from perhop.import_ns2.interpreter import Procedure
 from perhop.import_ns2.parser import parse
-from perhop.import_ns2.syntax import Bracket
-
-if TYPE_CHECKING:
-    from perhop.import_ns2.interpreter import Procedure
-    from perhop.import_ns2.syntax import Command
+from perhop.import_ns2.syntax import Bracket, Command
 
 _LOOKING = """
 append array break close continue exec exit expr flush for foreach format global if incr lappend lindex list

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
+from perhop.import_ns2.interpreter import Interpreter
 from perhop.import_ns2.quantities import real, whole
 from perhop.import_ns2.remarks import Refused, need
 from perhop.import_ns2.things import SEEN, Thing
-
-if TYPE_CHECKING:
-    from perhop.import_ns2.interpreter import Interpreter
 
 MOST_QUEUES = 8
 MODES = {"RIO-C": "coupled", "RIO-D": "decoupled", "WRED": "shared", "DROP": "drop"}

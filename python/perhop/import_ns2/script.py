@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from perhop.import_ns2.builtins import BUILTINS
 from perhop.import_ns2.classes import Classes, ClassObject
@@ -12,13 +11,10 @@ from perhop.import_ns2.interpreter import Interpreter, TooLong
 from perhop.import_ns2.parser import parse
 from perhop.import_ns2.procedures import ends, only_looks
 from perhop.import_ns2.quantities import Drawn, nanoseconds, whole
-from perhop.import_ns2.remarks import LeftOut, Refused
+from perhop.import_ns2.remarks import LeftOut, Refused, Remark
 from perhop.import_ns2.simulator import Event, Network
+from perhop.import_ns2.syntax import Command
 from perhop.import_ns2.things import Agent, Application, Random, fresh
-
-if TYPE_CHECKING:
-    from perhop.import_ns2.remarks import Remark
-    from perhop.import_ns2.syntax import Command
 
 
 @dataclass

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
 from perhop.import_ns2.interpreter import Interpreter
 from perhop.import_ns2.quantities import nanoseconds, rate, whole
 from perhop.import_ns2.queues import Queue
 from perhop.import_ns2.remarks import LeftOut, Refused, need, shown
+from perhop.import_ns2.syntax import Command
 from perhop.import_ns2.things import MONITORS, SEEN, TRACES, Agent, Node, Thing, Unwanted, fresh
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from perhop.import_ns2.syntax import Command
 
 _T = TypeVar("_T", bound=Thing)
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from perhop.import_ns2 import quantities
 from perhop.import_ns2.defaults import Setting, check
+from perhop.import_ns2.interpreter import Interpreter
 from perhop.import_ns2.remarks import LeftOut, Refused, shown
+from perhop.import_ns2.syntax import Command
 from perhop.units import written_time
-
-if TYPE_CHECKING:
-    from perhop.import_ns2.interpreter import Interpreter
-    from perhop.import_ns2.syntax import Command
 
 MOST_NAME = 48
 """Characters of a name; perhop allows 64, and a number may follow."""

@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
+from perhop.import_ns2.defaults import Setting
+from perhop.import_ns2.things import Thing
 from perhop.scenario import overrides
-
-if TYPE_CHECKING:
-    from perhop.import_ns2.defaults import Setting
-    from perhop.import_ns2.things import Thing
 
 Row = tuple[str, object, str]
 """Key, value and comment."""

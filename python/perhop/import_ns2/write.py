@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from perhop.import_ns2 import toml
 from perhop.import_ns2.marking import edges
-from perhop.import_ns2.plan import plan
+from perhop.import_ns2.plan import Plan, plan
 from perhop.import_ns2.remarks import LineRefused, Remark, listed, shown
 from perhop.import_ns2.script import read
+from perhop.import_ns2.simulator import Direction
 from perhop.import_ns2.write_edges import conditioners
 from perhop.import_ns2.write_flows import flows
 from perhop.import_ns2.write_queues import port
 from perhop.units import written_rate, written_time
-
-if TYPE_CHECKING:
-    from perhop.import_ns2.plan import Plan
-    from perhop.import_ns2.simulator import Direction
 
 
 class Imported(NamedTuple):

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from perhop.import_ns2 import toml
+from perhop.import_ns2.marking import Edge
+from perhop.import_ns2.plan import Pair, Plan
 from perhop.import_ns2.queues import TWO_COLORS
 from perhop.import_ns2.remarks import LineRefused
 from perhop.units import written_rate, written_time
-
-if TYPE_CHECKING:
-    from perhop.import_ns2.marking import Edge
-    from perhop.import_ns2.plan import Pair, Plan
 
 _METERS = {
     "TSW2CM": ("tsw2cm", ("cir", "window")),

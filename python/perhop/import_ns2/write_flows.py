@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from perhop.import_ns2 import toml
+from perhop.import_ns2.plan import Flow, Plan
 from perhop.import_ns2.quantities import nanoseconds, number, rate
 from perhop.import_ns2.remarks import LineRefused, Refused
+from perhop.import_ns2.things import Application
 from perhop.units import written_rate, written_time
-
-if TYPE_CHECKING:
-    from perhop.import_ns2.plan import Flow, Plan
-    from perhop.import_ns2.things import Application
 
 RECOVERY = {
     "Agent/TCP": "tahoe",

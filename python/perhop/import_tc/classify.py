@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from perhop.import_ns2.remarks import Refused, Remarks
-from perhop.import_tc.filters import ALL, taken, target
+from perhop.import_tc.filters import ALL, Kind, taken, target
 from perhop.import_tc.quantities import count
-
-if TYPE_CHECKING:
-    from perhop.import_tc.filters import Kind
-    from perhop.import_tc.reading import Id, Part
+from perhop.import_tc.reading import Id, Part
 
 _SPARE = range(3, 64, 4)
 """Code points for local use (RFC 2474 section 6, pool 2)."""

@@ -7,14 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from perhop.deploy.marks import name
 from perhop.import_ns2.remarks import Refused
-from perhop.import_tc.reading import ident
-
-if TYPE_CHECKING:
-    from perhop.import_tc.reading import Id, Part
+from perhop.import_tc.reading import Id, Part, ident
 
 Kind = tuple[int, bool]
 """A kind of packets: the code point, and whether it is an ACK without data."""

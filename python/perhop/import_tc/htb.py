@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from perhop.import_ns2.remarks import Refused, Remarks
 from perhop.import_tc.quantities import rate
+from perhop.import_tc.reading import Id, Part
 from perhop.units import written_rate
-
-if TYPE_CHECKING:
-    from perhop.import_tc.reading import Id, Part
 
 MOST_LEVELS = 8
 """Levels of a tree: `TC_HTB_MAXDEPTH` of Linux."""

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from perhop.import_ns2.remarks import Refused, Remarks
 from perhop.import_tc.classify import Classifier, written
-from perhop.import_tc.filters import ALL, compared
+from perhop.import_tc.filters import ALL, Kind, compared
 from perhop.import_tc.htb import Leaf, Tree, rates
 from perhop.import_tc.quantities import count, rate, size, time
 from perhop.import_tc.queues import FIFO, KINDS, Table, leave, queue
-from perhop.import_tc.reading import INGRESS, Part, ident
+from perhop.import_tc.reading import INGRESS, Id, Part, ident
 from perhop.units import written_rate
-
-if TYPE_CHECKING:
-    from perhop.import_tc.filters import Kind
-    from perhop.import_tc.reading import Id
 
 _PRIOMAP = (1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1)
 _PRIORITIES = (0, 2, 6, 4)

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perhop.deploy.words import SETTINGS, Setting
-from perhop.import_ns2.remarks import Refused
+from perhop.import_ns2.remarks import Refused, Remarks
 from perhop.import_tc.quantities import WRITTEN, count, real, size
-
-if TYPE_CHECKING:
-    from perhop.import_ns2.remarks import Remarks
-    from perhop.import_tc.reading import Part
+from perhop.import_tc.reading import Part
 
 Table = dict[str, Any]
 

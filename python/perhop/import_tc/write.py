@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from perhop.import_ns2 import Imported, toml
 from perhop.import_ns2.remarks import Refused, Remark, listed, shown
 from perhop.import_tc.filters import ALL, named, selectors
-from perhop.import_tc.port import Port
-from perhop.import_tc.reading import ROOT, Reader
+from perhop.import_tc.port import Class, Port
+from perhop.import_tc.queues import Table
+from perhop.import_tc.reading import ROOT, Part, Reader
 from perhop.units import written_rate, written_time
-
-if TYPE_CHECKING:
-    from perhop.import_tc.port import Class
-    from perhop.import_tc.queues import Table
-    from perhop.import_tc.reading import Part
 
 _USUAL_RATE = 100_000_000
 _NETWORK = """

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from perhop.models import estimate_links, estimate_tcp
 from perhop.models.form import Estimate
 from perhop.models.network import Network
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from perhop.scenario.scenario import LinkView, Scenario
+from perhop.scenario.scenario import LinkView, Scenario
 
 
 def estimates(scenario: Scenario) -> Sequence[Estimate]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,12 +11,8 @@ from perhop.models import queueing, two_way
 from perhop.models.estimate_tcp import ack_bytes, full_bytes, goodput, held
 from perhop.models.form import Estimate, Form
 from perhop.models.network import Flow, Network, Udp, acks_for, other_tcp
+from perhop.scenario.scenario import LinkView, PortView, SchedulerView
 from perhop.units import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from perhop.scenario.scenario import LinkView, PortView, SchedulerView
 
 CROSSING = goodput(
     name="two-way efficiency",

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perhop.models import throughput, token_bucket
 from perhop.models.form import Estimate, Form
 from perhop.models.network import Flow, Network, acks_for, other_tcp
+from perhop.scenario.scenario import ClassView, ConditionerView, LinkView
 from perhop.units import quantity
-
-if TYPE_CHECKING:
-    from perhop.scenario.scenario import ClassView, ConditionerView, LinkView
 
 goodput = partial(Form, quantity="goodput", unit="bit/s")
 

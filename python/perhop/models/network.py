@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import tomllib
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from perhop.scenario.scenario import (
+    ConditionerView,
+    Description,
+    FlowView,
+    LinkView,
+    PortView,
+    Scenario,
+    UdpView,
+)
 from perhop.units import quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from perhop.scenario.scenario import (
-        ConditionerView,
-        Description,
-        FlowView,
-        LinkView,
-        PortView,
-        Scenario,
-        UdpView,
-    )
 
 HELD = ("reno", "cubic", "dctcp")
 """Congestion controls that laws of TCP were held to."""
