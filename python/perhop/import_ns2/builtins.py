@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from perhop.import_ns2 import lists
 from perhop.import_ns2.interpreter import MOST_CHARACTERS, Builtin, Interpreter, Procedure, Return
+from perhop.import_ns2.parser import Command
 from perhop.import_ns2.quantities import whole
 from perhop.import_ns2.remarks import LeftOut, Refused, need
-from perhop.import_ns2.syntax import Command
 
 _LEFT_OUT = {
     "puts": "what it prints is not wanted here",
@@ -77,9 +77,9 @@ def _foreach(interpreter: Interpreter, command: Command) -> str:
     need(len(words) >= 4 and len(words) % 2 == 0, "foreach NAMES LIST {BODY}")
     lists_of = []
     for first, second in zip(words[1:-1:2], words[2:-1:2], strict=True):
-        several = interpreter.elements(first)
+        several = interpreter.split(interpreter.word(first))
         need(bool(several), "foreach NAMES LIST {BODY}")
-        lists_of.append((several, interpreter.elements(second)))
+        lists_of.append((several, interpreter.split(interpreter.word(second))))
     turns = max(-(-len(values) // len(names)) for names, values in lists_of)
     for turn in range(turns):
         for names, values in lists_of:
@@ -146,7 +146,7 @@ def _lindex(interpreter: Interpreter, command: Command) -> str:
 
 def _llength(interpreter: Interpreter, command: Command) -> str:
     need(len(command.words) == 2, "llength LIST")
-    return str(len(interpreter.elements(command.words[1])))
+    return str(len(interpreter.split(interpreter.word(command.words[1]))))
 
 
 def _lappend(interpreter: Interpreter, command: Command) -> str:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from perhop.import_ns2.defaults import NS2, Setting, chain, check
 from perhop.import_ns2.interpreter import Interpreter
+from perhop.import_ns2.parser import Command
 from perhop.import_ns2.queues import DsRed, Queue
 from perhop.import_ns2.remarks import Refused, need, shown
 from perhop.import_ns2.simulator import Network, Simulator
-from perhop.import_ns2.syntax import Command
 from perhop.import_ns2.things import Agent, Application, Random, Thing, fresh
 
 _APPLICATIONS = ("Application/FTP", "Application/Traffic/CBR", "Application/Traffic/Exponential")

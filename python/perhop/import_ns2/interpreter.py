@@ -10,10 +10,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from perhop.import_ns2 import expression, lists
-from perhop.import_ns2.parser import parse
+from perhop.import_ns2.parser import Bracket, Command, Literal, Part, Variable, Word, parse
 from perhop.import_ns2.quantities import Drawn
 from perhop.import_ns2.remarks import LeftOut, LineRefused, Refused, Remarks
-from perhop.import_ns2.syntax import Bracket, Command, Literal, Part, Variable, Word
 
 MOST_COMMANDS = 100_000
 """Commands that a script may have after its loops are written out."""
@@ -30,7 +29,6 @@ class Object(Protocol):
 
     def call(self, interpreter: Interpreter, command: Command) -> str:
         """Take a command that begins with this object, or refuse it."""
-        ...
 
 
 class Refusal:
@@ -41,11 +39,7 @@ class Refusal:
 
 
 class Return(Exception):
-    """``return``."""
-
-    def __init__(self, value: str) -> None:
-        super().__init__(value)
-        self.value = value
+    """``return``, with its value."""
 
 
 Value = str | Refusal
@@ -216,10 +210,6 @@ class Interpreter:
         """Take the script that a word is."""
         return self.script(self.word(word), word.line)
 
-    def elements(self, word: Word) -> list[str]:
-        """Return the elements of the list that a word is."""
-        return self.split(self.word(word))
-
     def split(self, text: str) -> list[str]:
         """Return the elements of a list."""
         self.spend(text)
@@ -269,7 +259,8 @@ class Procedure:
         try:
             return interpreter.script(self.body, self.line)
         except Return as found:
-            return found.value
+            value: str = found.args[0]
+            return value
         finally:
             interpreter.frames.pop()
             interpreter.shared.pop()

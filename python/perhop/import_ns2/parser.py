@@ -1,4 +1,4 @@
-"""A parser of Tcl scripts: commands, braces, brackets, quotes, substitutions, comments.
+"""A parser of Tcl scripts: commands, words, substitutions. Nothing here is executed.
 
 Rules: the manual page Tcl(n) of Tcl 8.6. ``{*}`` is refused.
 """
@@ -9,11 +9,11 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
 from perhop.import_ns2.remarks import LineRefused
-from perhop.import_ns2.syntax import Bracket, Command, Literal, Part, Variable, Word
 
 MOST_NESTED = 25
 """Brackets within brackets."""
@@ -28,6 +28,56 @@ _BETWEEN = re.compile(rf"(?:[{_ENDS}]|{_JOIN.pattern}|#(?:\\\n|[^\n])*)*")
 """What is between commands, with comments."""
 _BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
 _NAME = re.compile(r"[A-Za-z0-9_:]+")
+
+
+@dataclass(frozen=True)
+class Literal:
+    """Text as it stands."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Variable:
+    """``$name``, or ``$name(index)``."""
+
+    name: str
+    index: tuple[Part, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """``[commands]``."""
+
+    commands: tuple[Command, ...]
+
+
+Part = Literal | Variable | Bracket
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word and its parts; in braces nothing is substituted."""
+
+    line: int
+    parts: tuple[Part, ...]
+    braced: bool = False
+
+    @property
+    def plain(self) -> str | None:
+        """Its text where nothing is substituted."""
+        if all(isinstance(part, Literal) for part in self.parts):
+            return "".join(part.text for part in self.parts if isinstance(part, Literal))
+        return None
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command: its words, where it begins, and its text."""
+
+    line: int
+    text: str
+    words: tuple[Word, ...]
 
 
 class Parsed(NamedTuple):

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from perhop.import_ns2.remarks import LineRefused
-from perhop.import_ns2.script import Script, Start
-from perhop.import_ns2.things import Agent, Application, Thing
+from perhop.import_ns2.script import Script
+from perhop.import_ns2.things import Agent, Start, Thing
 
 Pair = tuple[int, int]
 
@@ -20,7 +20,6 @@ class Flow:
     name: str
     sender: Agent
     receiver: Agent
-    source: Application | None
     start: Start
     ends: Pair
 
@@ -98,13 +97,11 @@ def _links(made: Plan) -> None:
 def _flows(made: Plan) -> None:
     script = made.script
     senders = script.network.senders
-    connected = {id(agent) for agent in senders}
-    for key, start in script.starts.items():
-        if key not in connected:
-            made.follow(start.line, "what it starts is connected to no receiver that is taken")
+    for agent in script.started:
+        if agent.start and not agent.peer:
+            made.follow(agent.start.line, "what it starts is connected to no receiver that is taken")
     for agent, name in zip(senders, _unique(senders, "f"), strict=True):
-        found = script.starts.get(id(agent))
-        receiver = agent.peer
+        found, receiver = agent.start, agent.peer
         if receiver is None or agent.node is None or receiver.node is None:
             continue
         if found is None:
@@ -115,8 +112,7 @@ def _flows(made: Plan) -> None:
             made.refused.append(LineRefused(agent.link_line, "both ends are at one node"))
         else:
             ends = agent.node.number, receiver.node.number
-            source = script.sources.get(id(agent))
-            made.flows.append(Flow(name, agent, receiver, source, found, ends))
+            made.flows.append(Flow(name, agent, receiver, found, ends))
     if not made.flows:
         made.follow(0, "nothing sends: no flow is left")
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from perhop.import_ns2.interpreter import Procedure
-from perhop.import_ns2.parser import parse
-from perhop.import_ns2.syntax import Bracket, Command
+from perhop.import_ns2.parser import Bracket, Command, parse
 
 _LOOKING = """
 append array break close continue exec exit expr flush for foreach format global if incr lappend lindex list

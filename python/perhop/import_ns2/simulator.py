@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import ClassVar, TypeVar
 
 from perhop.import_ns2.interpreter import Interpreter
+from perhop.import_ns2.parser import Command
 from perhop.import_ns2.quantities import nanoseconds, rate, whole
 from perhop.import_ns2.queues import Queue
 from perhop.import_ns2.remarks import LeftOut, Refused, need, shown
-from perhop.import_ns2.syntax import Command
 from perhop.import_ns2.things import MONITORS, SEEN, TRACES, Agent, Node, Thing, Unwanted, fresh
 
 _T = TypeVar("_T", bound=Thing)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import ClassVar
 
 from perhop.import_ns2 import quantities
 from perhop.import_ns2.defaults import Setting, check
 from perhop.import_ns2.interpreter import Interpreter
+from perhop.import_ns2.parser import Command
 from perhop.import_ns2.remarks import LeftOut, Refused, shown
-from perhop.import_ns2.syntax import Command
 from perhop.units import written_time
 
 MOST_NAME = 48
@@ -107,6 +108,18 @@ class Node(Thing):
         return str(self.number)
 
 
+@dataclass
+class Start:
+    """When a sender begins, and how much it sends."""
+
+    at_ns: int
+    spread_ns: int
+    """How much later it may be drawn."""
+    packets: int | None
+    """None without end."""
+    line: int
+
+
 class Agent(Thing):
     """An agent: the node it is at, and the one it is connected to."""
 
@@ -115,6 +128,9 @@ class Agent(Thing):
     peer: Agent | None = None
     link_line: int = 0
     """The line that connects it."""
+    source: Application | None = None
+    """What makes it send, once it is started."""
+    start: Start | None = None
 
 
 class Application(Thing):

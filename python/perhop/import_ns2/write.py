@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from perhop.import_ns2 import toml
-from perhop.import_ns2.marking import edges
+from perhop.import_ns2.edges import conditioners
 from perhop.import_ns2.plan import Plan, plan
 from perhop.import_ns2.remarks import LineRefused, Remark, listed, shown
 from perhop.import_ns2.script import read
 from perhop.import_ns2.simulator import Direction
-from perhop.import_ns2.write_edges import conditioners
 from perhop.import_ns2.write_flows import flows
 from perhop.import_ns2.write_queues import port
 from perhop.units import written_rate, written_time
@@ -33,7 +32,7 @@ def imported(text: str, name: str) -> Imported:
     script = read(text)
     lines = text.split("\n")
     made = plan(script)
-    parts = [_network(made), conditioners(made, edges(made)), flows(made)]
+    parts = [_network(made), conditioners(made), flows(made)]
     remarks = [*script.refused, *(_remark(error, lines) for error in made.refused)]
     left_out = [*script.left_out, *(Remark(agent.line, agent.text, why) for agent, why in made.idle)]
     left_out.sort(key=lambda remark: remark.line)

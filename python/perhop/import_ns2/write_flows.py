@@ -139,7 +139,7 @@ def _profile(flow: Flow) -> list[str]:
 
 
 def _udp(plan: Plan, flow: Flow, port: int) -> list[str]:
-    source = flow.source
+    source = flow.sender.source
     if source is None or source.kind == "Application/FTP":
         raise Refused("UDP without CBR or Exponential")
     if flow.receiver.kind not in ("Agent/Null", "Agent/LossMonitor"):
