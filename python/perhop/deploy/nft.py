@@ -104,7 +104,5 @@ def _mark(dscp: int, way: str) -> str:
 
 def _choose(asked: Mapping[Marking, Sequence[Selector]]) -> Iterator[str]:
     for place, selectors in enumerate(asked.values()):
-        for one in selectors:
-            yield f"    {one.nft()} goto answer_{place}".replace("     ", "    ")
-        if not selectors:
-            yield f"    goto answer_{place}"
+        for chosen in [f"{one.nft()} " for one in selectors] or [""]:
+            yield f"    {chosen}goto answer_{place}"

@@ -64,7 +64,7 @@ def _port(table: Table, link: LinkView) -> Commands:
         parent = "parent 1:1"
     rate = min(link.rate_bit_s, quantity(shaper["rate"])[0] if shaper else link.rate_bit_s)
     if len(classes) == 1 and not has_a_rate(table):
-        made.lines.append(f"{command} {parent} {_queue(first, rate, made)}")
+        made.lines.append(f"{command} {parent} {qdisc(first, rate, made.cannot)}")
         return made
     handle = "2:" if shaper else "1:"
     if shaper and table["scheduler"]["kind"] in {"htb", "cbq"}:
@@ -74,15 +74,9 @@ def _port(table: Table, link: LinkView) -> Commands:
     made.lines += _scheduler(table, rate, (command, klass, parent, handle), made.cannot)
     for place, one in enumerate(classes, 1):
         leaf = f"parent {handle}{place:x} handle {handle[0]}{place:x}:"
-        made.lines.append(f"{command} {leaf} {_queue(one['queue'], rate, made)}")
+        made.lines.append(f"{command} {leaf} {qdisc(one['queue'], rate, made.cannot)}")
     made.lines += _filters(classes, f"tc filter add dev {made.device} parent {handle}", handle)
     return made
-
-
-def _queue(queue: Table, rate: float, made: Commands) -> str:
-    text, cannot = qdisc(queue, rate)
-    made.cannot += cannot
-    return text
 
 
 def _with_rate(cake: Table, shaper: Table) -> Table:

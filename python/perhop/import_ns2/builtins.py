@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from perhop.import_ns2 import lists
 from perhop.import_ns2.interpreter import MOST_CHARACTERS, Builtin, Interpreter, Procedure, Return
 from perhop.import_ns2.parser import Command
@@ -149,28 +151,16 @@ def _llength(interpreter: Interpreter, command: Command) -> str:
     return str(len(interpreter.split(interpreter.word(command.words[1]))))
 
 
-def _lappend(interpreter: Interpreter, command: Command) -> str:
-    name, old, more = _added_to(interpreter, command, "lappend NAME VALUES")
-    return _assigned(interpreter, name, lists.join([*interpreter.split(old), *more]))
-
-
-def _append(interpreter: Interpreter, command: Command) -> str:
-    name, old, more = _added_to(interpreter, command, "append NAME VALUES")
-    return _assigned(interpreter, name, "".join([old, *more]))
-
-
-def _added_to(interpreter: Interpreter, command: Command, form: str) -> tuple[str, str, list[str]]:
-    """Return a variable's name, its value, empty where it has none, and what is added."""
+def _append(name: str, interpreter: Interpreter, command: Command) -> str:
+    """Take `append` or `lappend`."""
     given = interpreter.arguments(command)
-    need(bool(given), form)
-    name, *more = given
-    return name, interpreter.variable(name) if name in interpreter.scope(name) else "", more
-
-
-def _assigned(interpreter: Interpreter, name: str, value: str) -> str:
+    need(bool(given), f"{name} NAME VALUES")
+    variable, *more = given
+    old = interpreter.variable(variable) if variable in interpreter.scope(variable) else ""
+    value = lists.join([*interpreter.split(old), *more]) if name == "lappend" else "".join([old, *more])
     if len(value) > MOST_CHARACTERS:
         raise Refused(f"a value of more than {MOST_CHARACTERS} characters")
-    interpreter.assign(name, value)
+    interpreter.assign(variable, value)
     return value
 
 
@@ -204,8 +194,7 @@ BUILTINS: dict[str, Builtin] = {
     "list": _list,
     "lindex": _lindex,
     "llength": _llength,
-    "lappend": _lappend,
-    "append": _append,
+    **{name: partial(_append, name) for name in ("append", "lappend")},
     "array": _array,
     **{name: _raises(LeftOut, why) for name, why in _LEFT_OUT.items()},
     **{name: _raises(Refused, why) for name, why in _REFUSED.items()},

@@ -73,10 +73,11 @@ def _edges(plan: Plan) -> list[Edge]:
             queue = plan.script.network.directions[hop].queue
             if isinstance(queue, DsRed):
                 try:
-                    given = _pass(plan, found, queue, hop, pair, given, way[place - 1] if place else None)
-                except LineRefused as error:
+                    given = _pass(plan, found, queue, way[: place + 2], pair, given)
+                except Refused as error:
+                    line = error.line if isinstance(error, LineRefused) else queue.line
                     if str(error) not in {str(one) for one in plan.refused}:
-                        plan.refused.append(error)
+                        plan.refused.append(LineRefused(line, str(error)))
                     break
     return list(found.values())
 
@@ -85,39 +86,32 @@ def _pass(
     plan: Plan,
     found: dict[tuple[Pair, int], Edge],
     queue: DsRed,
-    hop: Pair,
+    way: tuple[int, ...],
     pair: Pair,
     given: set[int],
-    before: int | None,
 ) -> set[int]:
-    """Let packets through a DiffServ queue and return the code points that they then have."""
+    """Let packets that came this way through its last queue; return the code points that they then have."""
     names = f"{plan.names[pair[0]]} to {plan.names[pair[1]]}"
     if queue.edge:
-        if before is None:
-            why = f"an edge at {plan.names[pair[0]]}, which sends itself: conditioners stand at routers"
-            raise LineRefused(queue.line, why)
-        edge = _edge(found, queue, hop, pair, names)
+        *before, at, to = way
+        if not before:
+            raise Refused(f"an edge at {plan.names[at]}, which sends itself: conditioners stand at routers")
+        number = next((number for number, one in enumerate(queue.policies) if one.is_for(pair)), None)
+        if number is None:
+            raise Refused(f"no addPolicyEntry is for packets from {names}, where ns-2 ends with an error")
+        policy = queue.policies[number]
+        codes = queue.policers.get((policy.policer, policy.code))
+        if codes is None:
+            why = f"there is no `addPolicerEntry {policy.policer} {policy.code}`"
+            raise LineRefused(policy.line, why)
+        edge = found.setdefault(((at, to), number), Edge(at, to, policy, codes))
         edge.pairs.add(pair)
-        edge.neighbours.add(before)
-        given = set(edge.codes)
-    missing = sorted(given - set(queue.marks))
-    if missing:
-        why = f"packets from {names} come with code point {missing[0]}, for which there is no addPHBEntry"
-        raise LineRefused(queue.line, why)
+        edge.neighbours.add(before[-1])
+        given = set(codes)
+    if missing := sorted(given - set(queue.marks)):
+        come = f"packets from {names} come with code point {missing[0]}"
+        raise Refused(f"{come}, for which there is no addPHBEntry")
     return given
-
-
-def _edge(found: dict[tuple[Pair, int], Edge], queue: DsRed, hop: Pair, pair: Pair, names: str) -> Edge:
-    for number, policy in enumerate(queue.policies):
-        if policy.source in (None, pair[0]) and policy.destination in (None, pair[1]):
-            codes = queue.policers.get((policy.policer, policy.code))
-            if codes is None:
-                why = f"there is no `addPolicerEntry {policy.policer} {policy.code}`"
-                raise LineRefused(policy.line, why)
-            return found.setdefault((hop, number), Edge(*hop, policy, codes))
-    raise LineRefused(
-        queue.line, f"no addPolicyEntry is for packets from {names}, where ns-2 ends with an error"
-    )
 
 
 def _conditioner(plan: Plan, edge: Edge, name: str) -> list[str]:
@@ -173,4 +167,5 @@ def _fits(pair: Pair, match: dict[str, set[int]]) -> bool:
 
 
 def _nodes(plan: Plan, nodes: Iterable[int]) -> str | list[str]:
-    return toml.one_or_list(plan.names[node] for node in sorted(nodes))
+    names = [plan.names[node] for node in sorted(nodes)]
+    return names[0] if len(names) == 1 else names

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from perhop.import_ns2 import expression, lists
 from perhop.import_ns2.parser import Bracket, Command, Literal, Part, Variable, Word, parse
@@ -31,11 +31,10 @@ class Object(Protocol):
         """Take a command that begins with this object, or refuse it."""
 
 
-class Refusal:
+class Refusal(NamedTuple):
     """The value of a variable after a refused command."""
 
-    def __init__(self, line: int) -> None:
-        self.line = line
+    line: int
 
 
 class Return(Exception):

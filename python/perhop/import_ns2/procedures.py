@@ -9,17 +9,14 @@ _LOOKING = """
 append array break close continue exec exit expr flush for foreach format global if incr lappend lindex list
 llength open proc puts return set string unset upvar variable while
 """
+"""Commands that leave the network alone."""
 _READING = """
 cleartrace close color flush-trace get-bytes-integrator get-delay-samples get-pkts-integrator getAverage
 getAverageV getCurrent getStat halt id link newpoint now printPHBTable printPolicerTable printPolicyTable
 printStats printWRR queue reset sample-queue-size
 """
-_COUNTERS = "barrivals_ bdepartures_ bdrops_ bytes_ npkts_ nlost_ pdrops_ parrivals_ sum_"
-LOOKING = frozenset(_LOOKING.split())
-"""Commands that leave the network alone."""
-READING = frozenset(_READING.split())
 """Methods that do so."""
-COUNTERS = frozenset(_COUNTERS.split())
+_COUNTERS = "barrivals_ bdepartures_ bdrops_ bytes_ npkts_ nlost_ pdrops_ parrivals_ sum_"
 """What may be set back, as it is read alone."""
 
 
@@ -67,17 +64,17 @@ def _looks(command: Command, known: dict[str, Procedure]) -> list[str] | None:
         return [known[name].body]
     if name is None:
         return _reads(words[1:], known)
-    return [script or "" for script in _bodies(name, words)] if name in LOOKING else None
+    return [script or "" for script in _bodies(name, words)] if name in _LOOKING.split() else None
 
 
 def _reads(words: list[str | None], known: dict[str, Procedure]) -> list[str] | None:
     method = words[0] if words else ""
     if method == "set":
-        return [] if len(words) == 2 or words[1] in COUNTERS else None
+        return [] if len(words) == 2 or words[1] in _COUNTERS.split() else None
     if method == "at":
         called = (words[-1] or "").split()[:1]
         return [known[called[0]].body] if called and called[0] in known else None
-    return [] if method in READING else None
+    return [] if method in _READING.split() else None
 
 
 def _bodies(name: str, words: list[str | None]) -> list[str | None]:

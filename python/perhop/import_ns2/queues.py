@@ -29,6 +29,10 @@ class Policy(NamedTuple):
     numbers: tuple[float, ...]
     line: int
 
+    def is_for(self, pair: tuple[int, int]) -> bool:
+        """Return whether it is for packets from one node to another."""
+        return self.source in (None, pair[0]) and self.destination in (None, pair[1])
+
 
 class Curve(NamedTuple):
     """``configQ``: thresholds in packets, largest probability, weight or None, line."""

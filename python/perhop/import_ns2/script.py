@@ -11,7 +11,7 @@ from perhop.import_ns2.interpreter import Interpreter, TooLong
 from perhop.import_ns2.parser import Command, parse
 from perhop.import_ns2.procedures import ends, only_looks
 from perhop.import_ns2.quantities import Drawn, nanoseconds, whole
-from perhop.import_ns2.remarks import LeftOut, Refused, Remark
+from perhop.import_ns2.remarks import Refused, Remark
 from perhop.import_ns2.simulator import Event, Network
 from perhop.import_ns2.things import Agent, Application, Random, Start, fresh
 
@@ -66,15 +66,17 @@ class _Events:
 
     def take(self) -> None:
         """Take each ``$ns at``; the first that ends the run gives its length."""
-        ends_at = []
+        ends_at, known = [], self.interpreter.procedures
         for event in self.script.network.events:
             try:
-                if ends(event.script, self.interpreter.procedures):
+                if ends(event.script, known):
                     ends_at.append(_fixed(event.time))
+                elif only_looks(event.script, known):
+                    why = "it looks and changes nothing: a run leaves its tables and series"
+                    self.interpreter.left_out.add(event.line, event.text, why)
                 else:
-                    self.event(event)
-            except LeftOut as error:
-                self.interpreter.left_out.add(event.line, event.text, str(error))
+                    for command in parse(event.script, event.line).commands:
+                        self.command(event, command)
             except Refused as error:
                 self.interpreter.refused.add(event.line, event.text, str(error))
         if ends_at and min(ends_at) > 0:
@@ -83,12 +85,6 @@ class _Events:
         elif self.script.network.runs and not self.interpreter.refused:
             why = "no `$ns at` ends the run, by `exit`, `$ns halt` or a procedure that has one of them"
             self.interpreter.refused.add(0, "", why)
-
-    def event(self, event: Event) -> None:
-        if only_looks(event.script, self.interpreter.procedures):
-            raise LeftOut("it looks and changes nothing: a run leaves its tables and series")
-        for command in parse(event.script, event.line).commands:
-            self.command(event, command)
 
     def command(self, event: Event, command: Command) -> None:
         words = [self.interpreter.word(word) for word in command.words]

@@ -30,12 +30,6 @@ def real(value: float) -> Decimal:
     return Decimal(f"{value:.10g}")
 
 
-def one_or_list(values: Iterable[str]) -> str | list[str]:
-    """Return the value of a key that takes one or several."""
-    several = list(values)
-    return several[0] if len(several) == 1 else several
-
-
 def source(line: int, command: str) -> str:
     """Return a comment with the line that a part is from."""
     return f"# line {line}: {command}"

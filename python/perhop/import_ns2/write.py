@@ -39,23 +39,19 @@ def imported(text: str, name: str) -> Imported:
     refused = tuple(sorted(dict.fromkeys(remarks), key=lambda remark: remark.line))
     if refused:
         return Imported("", refused, tuple(left_out))
-    head = _head(script.end_ns, name, left_out)
-    whole = "\n".join([*head, *(line for part in parts for line in part)]) + "\n"
+    head = [
+        f"# Made by `perhop import ns2` from {shown(name)}. A comment says which line a part is from, or",
+        "# that a value is a default of ns-2.35; docs/import-ns2.md says what differs.",
+        *listed(left_out, "Left out, as it changes no result"),
+        *("", "[run]", "seed = 1", f'duration = "{written_time(script.end_ns)}"'),
+    ]
+    whole = "\n".join(line for part in (head, *parts) for line in part) + "\n"
     return Imported(whole, (), tuple(left_out))
 
 
 def _remark(error: LineRefused, lines: list[str]) -> Remark:
     known = 0 < error.line <= len(lines)
     return Remark(error.line, shown(lines[error.line - 1]) if known else "", str(error))
-
-
-def _head(end_ns: int, name: str, left_out: list[Remark]) -> list[str]:
-    return [
-        f"# Made by `perhop import ns2` from {shown(name)}. A comment says which line a part is from, or",
-        "# that a value is a default of ns-2.35; docs/import-ns2.md says what differs.",
-        *listed(left_out, "Left out, as it changes no result"),
-        *("", "[run]", "seed = 1", f'duration = "{written_time(end_ns)}"'),
-    ]
 
 
 def _network(made: Plan) -> list[str]:

@@ -15,13 +15,7 @@ _SCHEDULERS = {"RR": "wrr", "WRR": "wrr", "PRI": "strict-priority"}
 
 
 def port(queue: Queue) -> list[str]:
-    """Return the lines of a port behind its nodes.
-
-    Raises
-    ------
-    LineRefused
-        The queue has what perhop has not.
-    """
+    """Return the lines of a port behind its nodes, or refuse the line of a queue that perhop has not."""
     try:
         if isinstance(queue, DsRed):
             return _ds_red(queue)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from perhop.import_ns2.remarks import Refused, Remarks
@@ -79,7 +79,7 @@ class Port:
         elif kind == "htb":
             self._htb(part, classes)
         elif kind == "drr" and classes:
-            self._schedule(part, {"kind": kind}, [self._class(one, self._drr(one)) for one in classes])
+            self._schedule(part, {"kind": kind}, [self._class(one, self._drr(one)) for one in classes], {})
         else:
             raise Refused(f"{kind} is not taken" if kind != "drr" else "it has no classes")
 
@@ -165,8 +165,8 @@ class Port:
             raise Refused("it has from 1 to 16 bands, and more than its priomap names")
         self._leave(part, "bands", "priomap")
         classes = [Class(one, *self._leaf(one)) for one in ((major, n) for n in range(1, bands + 1))]
-        default = [(major, 1 + priomap[priority]) for priority in _PRIORITIES]
-        self._schedule(part, {"kind": "strict-priority"}, classes, lambda kind: default[kind[0] >> 1 & 3])
+        default = {kind: (major, 1 + priomap[_PRIORITIES[kind[0] >> 1 & 3]]) for kind in ALL}
+        self._schedule(part, {"kind": "strict-priority"}, classes, default)
 
     def _drr(self, part: Part) -> Table:
         self._at(part)
@@ -215,7 +215,7 @@ class Port:
         part: Part,
         settings: Table,
         classes: list[Class],
-        default: Callable[[Kind], Id | None] = lambda _: None,
+        default: Mapping[Kind, Id],
         inner: Iterable[Part] = (),
     ) -> None:
         """Take a scheduler with its classes, and give each kind of packets to one."""
@@ -233,13 +233,13 @@ class Port:
         part: Part,
         own: dict[Id, Part],
         inner: Iterable[Part],
-        default: Callable[[Kind], Id | None],
+        default: Mapping[Kind, Id],
     ) -> Classifier:
         self.at = part
         found = Classifier(part, self.parts, own, {one.handle for one in inner}, default, self.left_out)
         self._used.update(found.filters)
         return found
 
-    def _default(self, part: Part) -> Callable[[Kind], Id]:
-        found = (part.handle[0], ident(str(part.options.get("default", "0")).removeprefix("0x"))[0])
-        return lambda _: found
+    def _default(self, part: Part) -> dict[Kind, Id]:
+        minor = ident(str(part.options.get("default", "0")).removeprefix("0x"))[0]
+        return dict.fromkeys(ALL, (part.handle[0], minor))

@@ -46,18 +46,14 @@ def _not_its_rate(network: Network, link: LinkView) -> str:
 
 def _grouped(every: Sequence[Estimate]) -> list[Estimate]:
     """Write flows of one group that have the same answer once."""
-    groups: dict[tuple[object, ...], list[Estimate]] = {}
+    groups: dict[tuple[str, str, float | None, str], list[Estimate]] = {}
     sizes = Counter(one.of.partition("[")[0] for one in every)
     for one in every:
         base = one.of.partition("[")[0] if one.flows else one.of
         groups.setdefault((one.form, base, one.value, one.why_not), []).append(one)
-    return [_merged(members, sizes) for members in groups.values()]
-
-
-def _merged(members: list[Estimate], sizes: Counter[str]) -> Estimate:
-    first = members[0]
-    if len(members) == 1:
-        return first
-    base = first.of.partition("[")[0]
-    of = f"{base}[*]" if len(members) == sizes[base] else f"{len(members)} of {base}[*]"
-    return replace(first, of=of, flows=tuple(one.of for one in members))
+    found = []
+    for (_, base, *_), members in groups.items():
+        of = f"{base}[*]" if len(members) == sizes[base] else f"{len(members)} of {base}[*]"
+        merged = replace(members[0], of=of, flows=tuple(one.of for one in members))
+        found.append(merged if len(members) > 1 else members[0])
+    return found
