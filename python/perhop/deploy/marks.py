@@ -47,13 +47,11 @@ class Marking:
     def __str__(self) -> str:
         if self.fixed is not None:
             return f"every ACK {name(self.fixed)}"
-        what = "the mark of the data" if self.given == tuple(range(64)) else _map(self.given)
+        what = "the mark of the data"
+        if self.given != tuple(range(64)):
+            named = [f"{name(data)} to {name(ack)}" for data, ack in enumerate(self.given) if ack]
+            what = f"by the mark of the data: {', '.join(named)}, all else BE"
         return what if self.rule == TRIGGERING else f"{what}, {self.rule}"
-
-
-def _map(given: tuple[int, ...]) -> str:
-    named = [f"{name(data)} to {name(ack)}" for data, ack in enumerate(given) if ack]
-    return "by the mark of the data: " + ", ".join(named) + ", all else BE"
 
 
 COPY = Marking(tuple(range(64)))

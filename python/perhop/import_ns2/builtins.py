@@ -12,12 +12,9 @@ from perhop.import_ns2.remarks import LeftOut, Refused, need
 
 _LEFT_OUT = {
     "puts": "what it prints is not wanted here",
-    "flush": "files are not written",
-    "close": "files are not written",
-    "open": "files are not written",
     "ns-random": "the seed is `run.seed`",
-    "remove-all-packet-headers": "it saves ns-2 memory",
-    "remove-packet-header": "it saves ns-2 memory",
+    **dict.fromkeys(("flush", "close", "open"), "files are not written"),
+    **dict.fromkeys(("remove-all-packet-headers", "remove-packet-header"), "it saves ns-2 memory"),
     "add-packet-header": "it saves ns-2 memory",
 }
 _REFUSED = {

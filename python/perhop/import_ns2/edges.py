@@ -9,7 +9,7 @@ from itertools import pairwise
 from perhop.import_ns2 import toml
 from perhop.import_ns2.plan import Pair, Plan
 from perhop.import_ns2.queues import TWO_COLORS, DsRed, Policy
-from perhop.import_ns2.remarks import LineRefused, Refused
+from perhop.import_ns2.remarks import Refused
 from perhop.units import written_rate, written_time
 
 _METERS = {
@@ -45,8 +45,8 @@ def conditioners(plan: Plan) -> list[str]:
         name = f"{plan.names[edge.at][:24]}-{plan.names[edge.to][:24]}-{numbers[hop]}"
         try:
             lines += ["", *_conditioner(plan, edge, name)]
-        except LineRefused as error:
-            plan.refused.append(error)
+        except Refused as error:
+            plan.refuse(edge.policy.line, error)
     return lines
 
 
@@ -65,7 +65,7 @@ def _edges(plan: Plan) -> list[Edge]:
                         raise Refused("`prio_` is taken of senders, up to 63")
                     codes.setdefault(pair, set()).add(prio)
                 except Refused as error:
-                    plan.refused.append(LineRefused(agent.line, str(error)))
+                    plan.refuse(agent.line, error)
     found: dict[tuple[Pair, int], Edge] = {}
     for pair, given in codes.items():
         way = plan.ways[pair]
@@ -75,9 +75,8 @@ def _edges(plan: Plan) -> list[Edge]:
                 try:
                     given = _pass(plan, found, queue, way[: place + 2], pair, given)
                 except Refused as error:
-                    line = error.line if isinstance(error, LineRefused) else queue.line
-                    if str(error) not in {str(one) for one in plan.refused}:
-                        plan.refused.append(LineRefused(line, str(error)))
+                    if str(error) not in {why for _, why in plan.refused}:
+                        plan.refuse(queue.line, error)
                     break
     return list(found.values())
 
@@ -102,8 +101,7 @@ def _pass(
         policy = queue.policies[number]
         codes = queue.policers.get((policy.policer, policy.code))
         if codes is None:
-            why = f"there is no `addPolicerEntry {policy.policer} {policy.code}`"
-            raise LineRefused(policy.line, why)
+            raise Refused(f"there is no `addPolicerEntry {policy.policer} {policy.code}`", policy.line)
         edge = found.setdefault(((at, to), number), Edge(at, to, policy, codes))
         edge.pairs.add(pair)
         edge.neighbours.add(before[-1])
@@ -158,8 +156,7 @@ def _match(plan: Plan, edge: Edge) -> dict[str, str | list[str]]:
     for match in ({"src": sources}, {"dst": destinations}, {"src": sources, "dst": destinations}):
         if edge.pairs == {pair for pair in coming if _fits(pair, match)}:
             return {key: _nodes(plan, nodes) for key, nodes in match.items()}
-    why = "its packets are told from others neither by their sources nor by their destinations"
-    raise LineRefused(edge.policy.line, why)
+    raise Refused("its packets are told from others neither by their sources nor by their destinations")
 
 
 def _fits(pair: Pair, match: dict[str, set[int]]) -> bool:

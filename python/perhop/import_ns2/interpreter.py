@@ -6,13 +6,14 @@ Nothing is executed but this: a command that is neither of these nor one of ns-2
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from perhop.import_ns2 import expression, lists
 from perhop.import_ns2.parser import Bracket, Command, Literal, Part, Variable, Word, parse
 from perhop.import_ns2.quantities import Drawn
-from perhop.import_ns2.remarks import LeftOut, LineRefused, Refused, Remarks
+from perhop.import_ns2.remarks import LeftOut, Refused, Remarks
 
 MOST_COMMANDS = 100_000
 """Commands that a script may have after its loops are written out."""
@@ -77,7 +78,7 @@ class Interpreter:
                 found = self.evaluate(command)
             except Refused as error:
                 found = ""
-                line = error.line if isinstance(error, LineRefused) else command.line
+                line = error.line or command.line
                 self.refused.add(line, command.text if line == command.line else "", str(error))
                 self.poison(command)
         return found
@@ -117,10 +118,8 @@ class Interpreter:
         """Note that the variable of a refused ``set`` has no value."""
         words = command.words
         if len(words) == 3 and words[0].plain == "set":
-            try:
+            with suppress(Refused):
                 self.assign(self.word(words[1]), Refusal(command.line))
-            except Refused:
-                return
 
     def arguments(self, command: Command) -> list[str]:
         """Return the values of the words behind the first."""

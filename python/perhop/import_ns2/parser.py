@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from perhop.import_ns2.remarks import LineRefused
+from perhop.import_ns2.remarks import Refused
 
 MOST_NESTED = 25
 """Brackets within brackets."""
@@ -84,7 +84,7 @@ class Parsed(NamedTuple):
     """The commands of a script, and the unreadable ones."""
 
     commands: tuple[Command, ...]
-    mistakes: tuple[LineRefused, ...]
+    mistakes: tuple[Refused, ...]
 
 
 @lru_cache(maxsize=2000)
@@ -96,7 +96,7 @@ def parse(text: str, line: int = 1) -> Parsed:
     return _Parser(text, line).script()
 
 
-class _Unclosed(LineRefused):
+class _Unclosed(Refused):
     """A quote or brace that is open at the end of the script."""
 
 
@@ -122,7 +122,7 @@ class _Parser:
 
     def script(self) -> Parsed:
         commands: list[Command] = []
-        mistakes: list[LineRefused] = []
+        mistakes: list[Refused] = []
         while self.at < len(self.text):
             try:
                 if found := self.command(""):
@@ -130,7 +130,7 @@ class _Parser:
             except _Unclosed as error:
                 mistakes.append(error)
                 break
-            except LineRefused as error:
+            except Refused as error:
                 mistakes.append(error)
                 self.at = (self.text.find("\n", self.at) + 1) or len(self.text)
         return Parsed(tuple(commands), tuple(mistakes))
@@ -149,7 +149,7 @@ class _Parser:
         line = self.line()
         if self.text.startswith("{*}", self.at) and self.text[self.at + 3 : self.at + 4].strip():
             self.at += 3
-            raise LineRefused(line, "`{*}` is not taken: write the words out")
+            raise Refused("`{*}` is not taken: write the words out", line)
         if self.peek() == "{":
             text = self.braces()
             self.must_end(line, end, "brace")
@@ -165,7 +165,7 @@ class _Parser:
     def must_end(self, line: int, end: str, what: str) -> None:
         char = self.peek()
         if char and char not in _ENDS + end and not _JOIN.match(self.text, self.at):
-            raise LineRefused(line, f"`{char}` follows a closing {what} without a blank")
+            raise Refused(f"`{char}` follows a closing {what} without a blank", line)
 
     def braces(self) -> str:
         begin, depth = self.at, 0
@@ -174,7 +174,7 @@ class _Parser:
             if not depth:
                 self.at = found.end()
                 return self.text[begin + 1 : self.at - 1]
-        raise _Unclosed(self.line(begin), "`{` is never closed, so nothing after it could be read")
+        raise _Unclosed("`{` is never closed, so nothing after it could be read", self.line(begin))
 
     def parts(self, ends: str, line: int) -> tuple[Part, ...]:
         """Read up to one of the characters `ends`; a quote or parenthesis must be there."""
@@ -199,7 +199,7 @@ class _Parser:
                 self.at += 1
         if not char and ends in ('"', ")"):
             opened = '"' if ends == '"' else "("
-            raise _Unclosed(line, f"`{opened}` is never closed, so nothing after it could be read")
+            raise _Unclosed(f"`{opened}` is never closed, so nothing after it could be read", line)
         if text or not found:
             found.append(Literal(text))
         return tuple(found)
@@ -236,7 +236,7 @@ class _Parser:
         with self.nest(line):
             while self.peek() != "]":
                 if not self.peek():
-                    raise _Unclosed(line, "`[` is never closed, so nothing after it could be read")
+                    raise _Unclosed("`[` is never closed, so nothing after it could be read", line)
                 if command := self.command("]"):
                     found.append(command)
         self.at += 1
@@ -246,7 +246,7 @@ class _Parser:
     def nest(self, line: int) -> Iterator[None]:
         self.nested += 1
         if self.nested > MOST_NESTED:
-            raise _Unclosed(line, f"more than {MOST_NESTED} brackets within brackets")
+            raise _Unclosed(f"more than {MOST_NESTED} brackets within brackets", line)
         try:
             yield
         finally:

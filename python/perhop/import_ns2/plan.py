@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from perhop.import_ns2.remarks import LineRefused
+from perhop.import_ns2.remarks import Refused
 from perhop.import_ns2.script import Script
 from perhop.import_ns2.things import Agent, Start, Thing
 
@@ -40,14 +40,20 @@ class Plan:
     ways: dict[Pair, tuple[int, ...]] = field(default_factory=dict)
     """Nodes that packets from one node to another pass, both included."""
     routers: frozenset[int] = frozenset()
-    refused: list[LineRefused] = field(default_factory=list)
+    refused: list[tuple[int, str]] = field(default_factory=list)
+    """Lines and why; 0 where no line is meant."""
     idle: list[tuple[Agent, str]] = field(default_factory=list)
     """Agents that never send, and why they are left out."""
+
+    def refuse(self, line: int, why: str | Refused) -> None:
+        """Refuse a line, or the one that is known already."""
+        known = why.line if isinstance(why, Refused) else 0
+        self.refused.append((known or line, str(why)))
 
     def follow(self, line: int, why: str) -> None:
         """Refuse a line that only follows from refused lines, unless there are some."""
         if not self.script.refused:
-            self.refused.append(LineRefused(line, why))
+            self.refuse(line, why)
 
 
 def plan(script: Script) -> Plan:
@@ -91,7 +97,7 @@ def _links(made: Plan) -> None:
         if (other, one) not in made.script.network.directions:
             back = f"{made.names[other]} to {made.names[one]}"
             why = f"there is no link back from {back}: perhop's links go both ways"
-            made.refused.append(LineRefused(direction.line, why))
+            made.refuse(direction.line, why)
 
 
 def _flows(made: Plan) -> None:
@@ -109,7 +115,7 @@ def _flows(made: Plan) -> None:
         elif found.at_ns >= script.end_ns:
             made.idle.append((agent, "it starts when the run has ended"))
         elif agent.node is receiver.node:
-            made.refused.append(LineRefused(agent.link_line, "both ends are at one node"))
+            made.refuse(agent.link_line, "both ends are at one node")
         else:
             ends = agent.node.number, receiver.node.number
             made.flows.append(Flow(name, agent, receiver, found, ends))
@@ -149,6 +155,6 @@ def _roles(made: Plan, neighbours: dict[int, list[int]]) -> None:
     hosts = {node for flow in made.flows for node in flow.ends}
     for node in sorted(between & hosts):
         why = "it has agents and forwards packets, which hosts do not: give its agents a node of their own"
-        made.refused.append(LineRefused(made.script.network.nodes[node].line, why))
+        made.refuse(made.script.network.nodes[node].line, why)
     several = {node for node, others in neighbours.items() if len(others) > 1}
     made.routers = frozenset((between | several) - hosts)

@@ -12,19 +12,15 @@ MOST_LEFT_OUT = 20
 
 
 class Refused(Exception):
-    """A command that cannot be taken; the text is the reason in a sentence."""
+    """A command that cannot be taken: the reason in a sentence, and its line if that is another one."""
+
+    def __init__(self, why: str, line: int = 0) -> None:
+        super().__init__(why)
+        self.line = line
 
 
 class LeftOut(Exception):
     """A command without an effect on results; the text is its purpose."""
-
-
-class LineRefused(Refused):
-    """The same, of a line that is known already."""
-
-    def __init__(self, line: int, why: str) -> None:
-        super().__init__(why)
-        self.line = line
 
 
 def need(holds: bool, form: str) -> None:

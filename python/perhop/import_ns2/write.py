@@ -7,7 +7,7 @@ from typing import NamedTuple
 from perhop.import_ns2 import toml
 from perhop.import_ns2.edges import conditioners
 from perhop.import_ns2.plan import Plan, plan
-from perhop.import_ns2.remarks import LineRefused, Remark, listed, shown
+from perhop.import_ns2.remarks import Refused, Remark, listed, shown
 from perhop.import_ns2.script import read
 from perhop.import_ns2.simulator import Direction
 from perhop.import_ns2.write_flows import flows
@@ -30,13 +30,13 @@ def imported(text: str, name: str) -> Imported:
     The head of the scenario calls the script by `name`.
     """
     script = read(text)
-    lines = text.split("\n")
+    lines = dict(enumerate(text.split("\n"), 1))
     made = plan(script)
     parts = [_network(made), conditioners(made), flows(made)]
-    remarks = [*script.refused, *(_remark(error, lines) for error in made.refused)]
+    planned = (Remark(line, shown(lines.get(line, "")), why) for line, why in made.refused)
     left_out = [*script.left_out, *(Remark(agent.line, agent.text, why) for agent, why in made.idle)]
     left_out.sort(key=lambda remark: remark.line)
-    refused = tuple(sorted(dict.fromkeys(remarks), key=lambda remark: remark.line))
+    refused = tuple(sorted(dict.fromkeys((*script.refused, *planned)), key=lambda remark: remark.line))
     if refused:
         return Imported("", refused, tuple(left_out))
     head = [
@@ -47,11 +47,6 @@ def imported(text: str, name: str) -> Imported:
     ]
     whole = "\n".join(line for part in (head, *parts) for line in part) + "\n"
     return Imported(whole, (), tuple(left_out))
-
-
-def _remark(error: LineRefused, lines: list[str]) -> Remark:
-    known = 0 < error.line <= len(lines)
-    return Remark(error.line, shown(lines[error.line - 1]) if known else "", str(error))
 
 
 def _network(made: Plan) -> list[str]:
@@ -68,8 +63,8 @@ def _network(made: Plan) -> list[str]:
         if back is not None and (other, one) not in done:
             try:
                 lines += _link(made, there, back)
-            except LineRefused as error:
-                made.refused.append(error)
+            except Refused as error:
+                made.refuse(there.line, error)
     return lines
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from perhop.import_ns2 import toml
 from perhop.import_ns2.plan import Flow, Plan
 from perhop.import_ns2.quantities import nanoseconds, number, rate
-from perhop.import_ns2.remarks import LineRefused, Refused
+from perhop.import_ns2.remarks import Refused
 from perhop.import_ns2.things import Application
 from perhop.units import written_rate, written_time
 
@@ -32,10 +32,8 @@ def flows(plan: Plan) -> list[str]:
         port = ports[flow.ends] = ports.get(flow.ends, 49151) + 1
         try:
             lines += ["", *(_tcp(plan, flow, profiles, port) if flow.tcp else _udp(plan, flow, port))]
-        except LineRefused as error:
-            plan.refused.append(error)
         except Refused as error:
-            plan.refused.append(LineRefused(flow.sender.line, str(error)))
+            plan.refuse(flow.sender.line, error)
     made = [
         line
         for body, name in profiles.items()
@@ -96,10 +94,10 @@ def _sizes(flow: Flow) -> tuple[int, int]:
 def _check(flow: Flow) -> None:
     sender, receiver = flow.sender, flow.receiver
     if not receiver.kind.startswith("Agent/TCPSink"):
-        raise LineRefused(sender.link_line, f"TCP is connected to {receiver.kind}")
+        raise Refused(f"TCP is connected to {receiver.kind}", sender.link_line)
     if ("/Sack1" in sender.kind) != ("/Sack1" in receiver.kind):
-        raise LineRefused(
-            sender.link_line, f"{sender.kind} with {receiver.kind}: perhop has both ends with SACK or none"
+        raise Refused(
+            f"{sender.kind} with {receiver.kind}: perhop has both ends with SACK or none", sender.link_line
         )
     if sender.truth("syn_") and not sender.truth("delay_growth_"):
         raise Refused("`delay_growth_ false` with `syn_ true`: in perhop data waits for the handshake")
@@ -143,11 +141,11 @@ def _udp(plan: Plan, flow: Flow, port: int) -> list[str]:
     if source is None or source.kind == "Application/FTP":
         raise Refused("UDP without CBR or Exponential")
     if flow.receiver.kind not in ("Agent/Null", "Agent/LossMonitor"):
-        raise LineRefused(flow.sender.link_line, f"UDP is connected to {flow.receiver.kind}")
+        raise Refused(f"UDP is connected to {flow.receiver.kind}", flow.sender.link_line)
     size = source.whole("packetSize_", least=1)
     if size > flow.sender.whole("packetSize_", least=1):
         why = f"`Agent/UDP` cuts packets of {size} bytes to its own `packetSize_`"
-        raise LineRefused(source.line, why)
+        raise Refused(why, source.line)
     bit_s, comment = _rate(source)
     rows = [
         *_ends(plan, flow, port),

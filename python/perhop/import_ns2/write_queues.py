@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from perhop.import_ns2 import toml
 from perhop.import_ns2.queues import MODES, Curve, DsRed, Queue
-from perhop.import_ns2.remarks import LineRefused, Refused
+from perhop.import_ns2.remarks import Refused
 
 _COLORS = {1: ("green",), 2: ("green", "red"), 3: ("green", "yellow", "red")}
 HARDLY = Decimal("0.000000001")
@@ -21,10 +21,8 @@ def port(queue: Queue) -> list[str]:
             return _ds_red(queue)
         lines = _red(queue) if queue.kind == "Queue/RED" else _drop_tail(queue)
         return ["[[port.class]]", 'name = "all"', "[port.class.queue]", *lines]
-    except LineRefused:
-        raise
     except Refused as error:
-        raise LineRefused(queue.line, str(error)) from None
+        raise Refused(str(error), error.line or queue.line) from None
 
 
 def _limit(queue: Queue, room: int) -> toml.Row:
@@ -126,14 +124,14 @@ def _colors(used: dict[int, int], levels: int) -> toml.Row:
 def _curves(curves: list[Curve]) -> list[toml.Row]:
     def keys(curve: Curve) -> dict[str, object]:
         if not 0 < curve.largest <= 1:
-            raise LineRefused(curve.line, "perhop's `max_p` is above 0 and at most 1")
+            raise Refused("perhop's `max_p` is above 0 and at most 1", curve.line)
         return {"min_th": f"{curve.low}p", "max_th": f"{curve.high}p", "max_p": toml.real(curve.largest)}
 
     weights = [0.002 if curve.weight is None else curve.weight for curve in curves]
     default = "ns-2.35's default" if all(curve.weight is None for curve in curves) else "configQ"
     differ = len(set(weights)) > 1
     if len(curves) < 3 and differ:
-        raise LineRefused(curves[0].line, "perhop's `rio` has one weight for both")
+        raise Refused("perhop's `rio` has one weight for both", curves[0].line)
     if len(curves) == 1:
         rows: list[toml.Row] = [(*one, f"line {curves[0].line}: configQ") for one in keys(curves[0]).items()]
     else:
@@ -148,7 +146,7 @@ def _dropping(queue: DsRed, curves: list[Curve], used: dict[int, int]) -> list[s
     """Return a plain queue of mode DROP, with its limits by precedence and in all."""
     for curve in curves:
         if curve.low < 1:
-            raise LineRefused(curve.line, "in mode DROP nothing may wait with `min` 0")
+            raise Refused("in mode DROP nothing may wait with `min` 0", curve.line)
     if len(curves) == 1 or all(curve.low >= queue.limit for curve in curves):
         limit = _limit(queue, min(queue.limit, curves[0].low))
         return toml.table([("kind", "fifo", "setMREDMode DROP"), limit])

@@ -229,11 +229,7 @@ class Port:
         self.classes.sort(key=lambda one: order.index(one.ident))
 
     def _classified(
-        self,
-        part: Part,
-        own: dict[Id, Part],
-        inner: Iterable[Part],
-        default: Mapping[Kind, Id],
+        self, part: Part, own: dict[Id, Part], inner: Iterable[Part], default: Mapping[Kind, Id]
     ) -> Classifier:
         self.at = part
         found = Classifier(part, self.parts, own, {one.handle for one in inner}, default, self.left_out)

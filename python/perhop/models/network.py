@@ -8,15 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from perhop.scenario.scenario import (
-    ConditionerView,
-    Description,
-    FlowView,
-    LinkView,
-    PortView,
-    Scenario,
-    UdpView,
-)
+from perhop.scenario.scenario import ConditionerView, FlowView, LinkView, PortView, Scenario, UdpView
 from perhop.units import quantity
 
 HELD = ("reno", "cubic", "dctcp")
@@ -61,7 +53,7 @@ class Network:
     """
 
     def __init__(self, scenario: Scenario) -> None:
-        self.described: Description = scenario.describe()
+        self.described = scenario.describe()
         self._resolved = tomllib.loads(scenario.resolve())
         self._from: dict[str, list[LinkView]] = {}
         for link in self.described.links:

@@ -201,10 +201,7 @@ def max_queue(p: TwoWay) -> Queues:
         cases = [own > other + delay, own >= other - delay]
         return np.asarray(np.select(cases, [window - delay / packet_time, between], window))
 
-    return Queues(
-        bound(slow_time, fast_time, p.n_i, p.t_i_d),
-        bound(fast_time, slow_time, p.n_j, p.t_j_d),
-    )
+    return Queues(bound(slow_time, fast_time, p.n_i, p.t_i_d), bound(fast_time, slow_time, p.n_j, p.t_j_d))
 
 
 def acks_behind_data(p: TwoWay) -> Floats:
