@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, IPv6Address
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perhop.deploy.marks import Marking, marking
 from perhop.deploy.ports import several
-from perhop.models.network import Network
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from perhop.models.network import Flow
-    from perhop.scenario.scenario import ConditionerView, Scenario
+from perhop.models.network import Flow, Network, is_member
+from perhop.scenario.scenario import ConditionerView, Scenario
 
 Addresses = dict[str, "IPv4Address | IPv6Address"]
 
@@ -67,7 +62,7 @@ class Host:
         by_port: dict[int, list[str]] = {}
         for flow in self.flows:
             by_port.setdefault(self.selectors[flow].port, []).append(flow)
-        groups: dict[str, None] = {}
+        told: dict[str, None] = {}
         for flows in by_port.values():
             known: dict[Any, str] = {}
             for flow in sorted(flows, key=lambda one: self.selectors[one].address is not None):
@@ -76,10 +71,9 @@ class Host:
                 known.setdefault(one.address, flow)
                 if other is not None and self.flows[other] != self.flows[flow]:
                     pair = [f"{group(each)} ({self.flows[each]})" for each in (other, flow)]
-                    groups[f"{' and '.join(pair)}: {self.name} cannot tell them apart, both may be {one}"] = (
-                        None
-                    )
-        return list(groups)
+                    why = f"{self.name} cannot tell them apart, both may be {one}"
+                    told[f"{' and '.join(pair)}: {why}"] = None
+        return list(told)
 
 
 def group(name: str) -> str:
@@ -90,14 +84,8 @@ def group(name: str) -> str:
 def asked(scenario: Scenario, addresses: Addresses, only: Sequence[str] = ()) -> dict[str, Host]:
     """Return the receiving hosts with the marks of their ACKs, or why none can be given.
 
-    An edge that marks ACKs overrules the host, and of several the last on the way.
-
-    Parameters
-    ----------
-    addresses
-        Of sending nodes, as far as known.
-    only
-        Flows by name, `web` for every member of `web`; none are all.
+    An edge that marks ACKs overrules the host, and of several the last on the way. Addresses are of senders,
+    as far as known; `only` names flows, `web` every member of `web`, none are all.
     """
     network, hosts = Network(scenario), dict[str, Host]()
     edges = network.described.conditioners
@@ -111,15 +99,7 @@ def asked(scenario: Scenario, addresses: Addresses, only: Sequence[str] = ()) ->
 
 
 def passing(scenario: Scenario, node: str, addresses: Addresses, only: Sequence[str] = ()) -> Host:
-    """Return a router as the place that marks the ACKs passing it, by its own conditioners.
-
-    Parameters
-    ----------
-    node
-        Its name.
-    addresses, only
-        As of `asked`.
-    """
+    """Return a router as the place that marks the ACKs passing it, by its own conditioners."""
     network, router = Network(scenario), Host(node, is_router=True)
     edges = [one for one in network.described.conditioners if one.at == node]
     for flow in _among(network, only):
@@ -143,10 +123,7 @@ def _among(network: Network, only: Sequence[str]) -> Iterator[Flow]:
 def _marked(network: Network, flow: Flow, edges: Sequence[ConditionerView]) -> Mapping[str, Any] | None:
     """Return how the last of some conditioners that its ACKs pass marks them; None where none does.
 
-    Raises
-    ------
-    LookupError
-        That cannot be told.
+    LookupError says why that cannot be told.
     """
     views = [one for one in edges if one.ack_marking]
     if views and not flow.back:
@@ -167,7 +144,7 @@ def _matches(edge: Mapping[str, Any], flow: Flow) -> bool:
     known: dict[str, Callable[[Any], bool]] = {
         "src": lambda wanted: _named(wanted, view.target),
         "dst": lambda wanted: _named(wanted, view.source),
-        "src_port": lambda wanted: _in_range(wanted, ports[1]),
+        "src_port": lambda wanted: several(wanted)[0] <= ports[1] <= several(wanted)[-1],
         "protocol": lambda wanted: wanted == "tcp",
         "flow": lambda wanted: _named(wanted, view.name),
         "class": lambda wanted: view.class_ in several(wanted),
@@ -184,24 +161,6 @@ def _matches(edge: Mapping[str, Any], flow: Flow) -> bool:
     return True
 
 
-def _in_range(wanted: Any, port: int) -> bool:
-    bounds = several(wanted)
-    return bool(bounds[0] <= port <= bounds[-1])
-
-
-_NAME = re.compile(r"([^\[]*)(?:\[(?:(\*)|(\d+)(?:\.\.(\d+))?)\])?")
-
-
 def _named(wanted: Any, name: str) -> bool:
     """Return whether a name like `s[1]` is meant by one of `s`, `s[*]`, `s[1]`, `s[0..2]`."""
-    base, _, rest = name.partition("[")
-    for one in several(wanted):
-        found = _NAME.fullmatch(one)
-        if found is None or found[1] != base:
-            continue
-        if found[3] is None or not rest:
-            return True
-        first = int(found[3])
-        if first <= int(rest.rstrip("]")) < (int(found[4]) if found[4] else first + 1):
-            return True
-    return False
+    return any(one == group(name) or is_member(name, one) for one in several(wanted))

@@ -29,21 +29,9 @@ class Rule(NamedTuple):
 
 
 def rule(one: Table, packet: int, cannot: list[str]) -> Rule:
-    """Return what comes nearest to a conditioner.
+    """Return what comes nearest to a conditioner of a resolved file; add what it leaves out to `cannot`.
 
-    Parameters
-    ----------
-    one
-        Of a resolved file.
-    packet
-        Bytes of a packet.
-    cannot
-        What is left out is added.
-
-    Raises
-    ------
-    CannotSayError
-        Nothing comes near.
+    A packet has `packet` bytes. CannotSayError says why nothing comes near.
     """
     name, marker = f"conditioner.{one['name']}", one["marker"]
     green = marker["green"]

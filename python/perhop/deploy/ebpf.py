@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from perhop.deploy.marks import Marking
+from perhop.deploy.marks import Marking
 
 
 def marks(marking: Marking) -> str:

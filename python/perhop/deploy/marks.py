@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from typing import Any
 
 #: Code points that have a name (RFC 2474, 2597, 3246, 5865, 8622).
 NAMED = {
@@ -34,18 +32,12 @@ def name(dscp: int) -> str:
 
 @dataclass(frozen=True, order=True)
 class Marking:
-    """Which mark a pure ACK gets.
-
-    Parameters
-    ----------
-    given
-        The mark of the ACK for each of the 64 marks of data.
-    rule
-        Whose mark counts, of several segments that one ACK answers.
-    """
+    """Which mark a pure ACK gets."""
 
     given: tuple[int, ...]
+    """The mark of the ACK for each of the 64 marks of data."""
     rule: str = TRIGGERING
+    """Whose mark counts, of several segments that one ACK answers."""
 
     @property
     def fixed(self) -> int | None:
@@ -55,13 +47,11 @@ class Marking:
     def __str__(self) -> str:
         if self.fixed is not None:
             return f"every ACK {name(self.fixed)}"
-        what = "the mark of the data" if self.given == tuple(range(64)) else _map(self.given)
+        what = "the mark of the data"
+        if self.given != tuple(range(64)):
+            named = [f"{name(data)} to {name(ack)}" for data, ack in enumerate(self.given) if ack]
+            what = f"by the mark of the data: {', '.join(named)}, all else BE"
         return what if self.rule == TRIGGERING else f"{what}, {self.rule}"
-
-
-def _map(given: tuple[int, ...]) -> str:
-    named = [f"{name(data)} to {name(ack)}" for data, ack in enumerate(given) if ack]
-    return "by the mark of the data: " + ", ".join(named) + ", all else BE"
 
 
 COPY = Marking(tuple(range(64)))
@@ -73,15 +63,7 @@ def fixed(dscp: int) -> Marking:
 
 
 def marking(table: Mapping[str, Any], class_: str) -> Marking:
-    """Return the meaning of an `ack_marking` table for a flow of a class.
-
-    Parameters
-    ----------
-    table
-        Of a resolved scenario.
-    class_
-        What the flow was contracted as.
-    """
+    """Return the meaning of an `ack_marking` table of a resolved file for a flow of a class."""
     marks = {key: number(mark) for key, mark in table.get("marks", {}).items()}
     match table["kind"]:
         case "best-effort":

@@ -9,14 +9,10 @@ chain for each mark.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
-from perhop.deploy.marks import TRIGGERING, Marking
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from perhop.deploy.asked import Selector
+from perhop.deploy.asked import Selector
+from perhop.deploy.marks import Marking
 
 TABLE = "inet perhop_ackmark"
 
@@ -34,26 +30,11 @@ _OPTIONS = range(5, 16)
 def rules(
     asked: Mapping[Marking, Sequence[Selector]], comments: Sequence[str] = (), *, forwarded: bool = False
 ) -> str:
-    """Return a rule set for `nft -f`.
+    """Return a rule set for `nft -f`, of a host or of a router that the ACKs pass (`forwarded`).
 
-    Parameters
-    ----------
-    asked
-        Markings, each with which connections it is for; no selectors are all connections.
-    comments
-        Lines at the top.
-    forwarded
-        Whether the host is a router that the ACKs pass.
-
-    Raises
-    ------
-    ValueError
-        A marking has a rule for covered segments that nftables cannot follow.
+    A marking without selectors is for all connections. Its mark is that of the segment that triggers the ACK.
     """
     markings = list(asked)
-    wrong = [one.rule for one in markings if one.fixed is None and one.rule != TRIGGERING]
-    if wrong:
-        raise ValueError(f"nftables cannot follow {wrong[0]}")
     lines = [*(f"# {comment}" for comment in comments), f"table {TABLE} {{"]
     used = sorted({ack for one in markings for ack in one.given})
     lines += [f"  chain mark_{dscp} {{ ip dscp set {dscp}; ip6 dscp set {dscp}; }}" for dscp in used]
@@ -123,7 +104,5 @@ def _mark(dscp: int, way: str) -> str:
 
 def _choose(asked: Mapping[Marking, Sequence[Selector]]) -> Iterator[str]:
     for place, selectors in enumerate(asked.values()):
-        for one in selectors:
-            yield f"    {one.nft()} goto answer_{place}".replace("     ", "    ")
-        if not selectors:
-            yield f"    goto answer_{place}"
+        for chosen in [f"{one.nft()} " for one in selectors] or [""]:
+            yield f"    {chosen}goto answer_{place}"

@@ -7,20 +7,15 @@ an interface; conditioners are at the input of those that their packets come by.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby
-from typing import TYPE_CHECKING
 
 from perhop.deploy import tree
 from perhop.deploy.conditioners import CannotSayError, Rule, rule
 from perhop.deploy.ports import Node, Table, has_a_rate, octets, rates, selectors, several
 from perhop.models.network import is_member
+from perhop.scenario.scenario import LinkView
 from perhop.units import quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from perhop.scenario.scenario import LinkView
 
 _WEIGHTS = {"drr": "quantum", "wrr": "weight", "wfq": "weight"}
 """What the classes of a scheduler have as weights."""
@@ -29,21 +24,15 @@ _SAID = {"kind", "data", "share", "name", "match", "queue", "ceil", "cburst", "b
 
 
 class Configuration:
-    """The configuration of a node.
-
-    Attributes
-    ----------
-    interfaces
-        By the node at the other end of the link.
-    cannot
-        What is not said, each with what comes nearest.
-    """
+    """The configuration of a node."""
 
     def __init__(self, asked: Node) -> None:
         self._packet = asked.packet
         self._lists: dict[str, dict[str, Table]] = {}
         self.interfaces: dict[str, Table] = {}
+        """By the node at the other end of the link."""
         self.cannot: list[str] = []
+        """What is not said, each with what comes nearest."""
         for link, table in asked.ports:
             self._port(link, table)
         for end, why in asked.wandering.items():

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perhop.deploy.marks import number
 from perhop.models.network import is_member
+from perhop.scenario.scenario import LinkView, Scenario
 from perhop.units import bit_rate, quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from perhop.scenario.scenario import LinkView, Scenario
 
 Table = dict[str, Any]
 
@@ -23,41 +20,29 @@ PACKET = 1500
 
 @dataclass
 class Node:
-    """The settings of a node.
-
-    Parameters
-    ----------
-    neighbours
-        The nodes that its links lead to.
-    ports
-        The ports that are more than a FIFO with the limit by default, each with its link.
-    conditioners
-        As the resolved file has them.
-    packet
-        `run.packet_size` in bytes, or else `PACKET`.
-    wandering
-        By the other end of a link: why a share of its rate is nothing to hold its port to.
-    """
+    """The settings of a node."""
 
     neighbours: list[str]
+    """The nodes that its links lead to."""
     ports: list[tuple[LinkView, Table]]
+    """The ports that are more than a FIFO with the limit by default, each with its link."""
     conditioners: list[Table]
+    """As the resolved file has them."""
     packet: int
+    """`run.packet_size` in bytes, or else `PACKET`."""
     wandering: dict[str, str]
+    """By the other end of a link: why a share of its rate is nothing to hold its port to."""
 
 
 def asked_at(scenario: Scenario, node: str, shape: float | None = None) -> Node:
     """Return what there is to set at a node.
 
-    Parameters
-    ----------
-    shape
-        The part of its link's rate that a port without a rate of its own is held to; None for devices as slow
-        as their links.
+    A port without a rate of its own is held to the part `shape` of its link's; None is for devices as slow as
+    their links.
     """
     resolved = tomllib.loads(scenario.resolve())
     links = [link for link in scenario.describe().links if link.source == node]
-    own = [*_ports(resolved, links)]
+    own = _ports(resolved, links)
     chosen = [(link, table) for link, table in own if not _is_plain(table)]
     if shape is not None and own and not chosen:
         # a FIFO before the slowest link can be held as well
@@ -89,11 +74,10 @@ def nodes_to_set(scenario: Scenario, shape: float | None = None) -> list[str]:
     return [link.source for link, table in own if shape is not None or not _is_plain(table)]
 
 
-def _ports(resolved: Table, links: Iterable[LinkView]) -> Iterator[tuple[LinkView, Table]]:
+def _ports(resolved: Table, links: Iterable[LinkView]) -> list[tuple[LinkView, Table]]:
     """Return the links that have a port of their own, each with it."""
-    for link in links:
-        if (table := port_of(resolved["port"], link)) is not None:
-            yield link, table
+    found = [(link, port_of(resolved["port"], link)) for link in links]
+    return [(link, table) for link, table in found if table is not None]
 
 
 def wanders(link: LinkView) -> list[str]:
@@ -131,14 +115,9 @@ def has_a_rate(table: Table) -> bool:
 
 
 def rates(table: Table, rate_bit_s: float) -> dict[str, tuple[float, float]]:
-    """Return the rate that each class has for itself, and the most that it gets, in bit/s.
+    """Return the rate that each class of a port has for itself, and the most that it gets, in bit/s.
 
     Of a scheduler without rates and shares, each has the same.
-
-    Parameters
-    ----------
-    rate_bit_s
-        That of the port.
     """
     scheduler, classes = table["scheduler"], table["class"]
     found = {}
@@ -157,10 +136,7 @@ def rates(table: Table, rate_bit_s: float) -> dict[str, tuple[float, float]]:
 def selectors(classes: list[Table]) -> Iterator[tuple[int | str, int]]:
     """Go through what selects packets, in order, with the place of the class from 1: the first that fits.
 
-    Yields
-    ------
-    selector, place
-        A code point, ``pure-ack`` or ``any``.
+    A selector is a code point, ``pure-ack`` or ``any``.
     """
     for place, one in enumerate(classes, 1):
         for word in one["match"]:

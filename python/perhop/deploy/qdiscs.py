@@ -31,16 +31,16 @@ _LARGEST = 65_536
 """Bytes of what Linux makes of several packets, at most: `GSO_LEGACY_MAX_SIZE`."""
 
 
-def qdisc(queue: Table, rate_bit_s: float) -> tuple[str, list[str]]:
-    """Return the qdisc that comes nearest to a queue, and what it leaves out."""
-    make = _MAKERS.get(queue["kind"])
-    if make is None:
-        return "fq_codel", [f"queue {queue['kind']}: no qdisc; fq_codel by its defaults comes nearest"]
+def qdisc(queue: Table, rate_bit_s: float, cannot: list[str]) -> str:
+    """Return the qdisc that comes nearest to a queue; add what it leaves out to `cannot`."""
     kind = queue["kind"]
+    make = _MAKERS.get(kind)
+    if make is None:
+        cannot.append(f"queue {kind}: no qdisc; fq_codel by its defaults comes nearest")
+        return "fq_codel"
     rest = {key: one for key, one in queue.items() if key != "kind" and (one != "off" or kind == "cake")}
     if rest.get("conventions", {}).get("like") == "linux" and rest["conventions"].keys() <= {"like", "mtu"}:
         del rest["conventions"]
-    cannot: list[str] = []
     made = make(rest, rate_bit_s, cannot)
     left = [key for key, value in rest.items() if value != DEFAULTS.get(kind, {}).get(key)]
     if "ack_filter" in left:
@@ -48,24 +48,22 @@ def qdisc(queue: Table, rate_bit_s: float) -> tuple[str, list[str]]:
         cannot.append(f"ack_filter: {made.split()[0]} has none; cake has")
     if left:
         cannot.append(f"queue {kind}: {', '.join(left)}: no setting of {made.split()[0]}")
-    return made, cannot
+    return made
 
 
 Maker = Callable[[Table, float, list[str]], str]
 """Takes out of a queue what its qdisc says; the rest is left."""
 
 
-def _fifo(queue: Table, rate: float, cannot: list[str]) -> str:
-    del rate
+def _fifo(queue: Table, _rate: float, cannot: list[str]) -> str:
     amount, unit = quantity(queue.pop("limit"))
     if unit == "B":
         cannot += _at_once(amount)
     return f"{'pfifo' if unit == 'p' else 'bfifo'} limit {amount:.0f}"
 
 
-def _own(kind: str, queue: Table, rate: float, cannot: list[str]) -> str:
+def _own(kind: str, queue: Table, _rate: float, cannot: list[str]) -> str:
     """Write a queue whose qdisc has its name."""
-    del rate
     return " ".join([kind, *_said(kind, queue, cannot)])
 
 
@@ -102,9 +100,7 @@ def _fq(queue: Table, rate: float, cannot: list[str]) -> str:
     kind, settings = inner["kind"], list[str]()
     if kind in {"codel", "pie"}:
         # the limit of one flow is none of Linux's
-        made, more = qdisc(inner | {"limit": "1p"}, rate)
-        settings = made.split()[3:]
-        cannot += more
+        settings = qdisc(inner | {"limit": "1p"}, rate, cannot).split()[3:]
     else:
         cannot.append(f"queue fq with {kind}: fq_codel comes nearest")
         kind = "codel"
@@ -113,8 +109,7 @@ def _fq(queue: Table, rate: float, cannot: list[str]) -> str:
     return " ".join([f"fq_{kind}", *_said("fq", queue, cannot), *settings])
 
 
-def _cake(queue: Table, rate: float, cannot: list[str]) -> str:
-    del rate
+def _cake(queue: Table, _rate: float, cannot: list[str]) -> str:
     if queue["limit"] != DEFAULTS["cake"]["limit"]:
         cannot.append("limit: cake counts memory; it is left as by default")
         del queue["limit"]

@@ -7,15 +7,11 @@ is the way up, what it receives the way down, whose queue is in the router too.
 from __future__ import annotations
 
 import tomllib
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from perhop.deploy.ports import Table, port_of, wanders
+from perhop.scenario.scenario import LinkView, Scenario
 from perhop.units import quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from perhop.scenario.scenario import LinkView, Scenario
 
 _SCRIPTS = {
     ("cake", "besteffort"): "piece_of_cake.qos",
@@ -32,15 +28,8 @@ class NoSectionError(ValueError):
 def section(scenario: Scenario, node: str, to: str, device: str, share: float) -> tuple[str, list[str]]:
     """Return the section for the line from a node to another, and warnings of rates that follow traces.
 
-    Parameters
-    ----------
-    share
-        The part of each way's rate that it is held to, where its queue has no rate of its own.
-
-    Raises
-    ------
-    NoSectionError
-        There is no such line, or SQM has no script for its queues.
+    Each way is held to `share` of its rate where its queue has no rate of its own. NoSectionError says that
+    there is no such line, or that SQM has no script for its queues.
     """
     links = {(one.source, one.target): one for one in scenario.describe().links}
     if (node, to) not in links:
@@ -66,8 +55,7 @@ def _queue(tables: list[Table], link: LinkView) -> Table:
     if len(table["class"]) > 1:
         raise NoSectionError(f"{link.port.path} has classes of its own; SQM knows the tins of CAKE alone")
     queue: Table = table["class"][0]["queue"]
-    shaper = table.get("shaper", {})
-    return {"rate": shaper["rate"], **queue} if shaper else queue
+    return {"rate": table["shaper"]["rate"]} | queue if "shaper" in table else queue
 
 
 def _script(link: LinkView, queue: Table) -> str:

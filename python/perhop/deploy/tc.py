@@ -5,41 +5,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import TYPE_CHECKING
 
 from perhop.deploy.ports import PACKET, Table, asked_at, has_a_rate, octets, rates, selectors
 from perhop.deploy.qdiscs import bits, qdisc
+from perhop.scenario.scenario import LinkView, Scenario
 from perhop.units import quantity
-
-if TYPE_CHECKING:
-    from perhop.scenario.scenario import LinkView, Scenario
 
 _MOST_BANDS = 16
 
 
 @dataclass
 class Commands:
-    """The commands for a port, and what they leave out.
-
-    Parameters
-    ----------
-    to
-        The node at the other end of its link.
-    device
-        The name of its device.
-    lines
-        Commands in order.
-    cannot
-        What is not said, each with what comes nearest.
-    """
+    """The commands for a port, and what they leave out."""
 
     to: str
+    """The node at the other end of its link."""
     device: str = "$DEV"
     lines: list[str] = field(default_factory=list)
     cannot: list[str] = field(default_factory=list)
+    """What is not said, each with what comes nearest."""
 
     def on(self, device: str) -> Commands:
         """Return the same commands for a device of another name."""
@@ -48,13 +35,7 @@ class Commands:
 
 
 def commands(scenario: Scenario, node: str, shape: float | None = None) -> list[Commands]:
-    """Return the commands for the ports of a node that are more than a FIFO with the limit by default.
-
-    Parameters
-    ----------
-    shape
-        As of `asked_at`.
-    """
+    """Return the commands for the ports of a node that are more than a FIFO with the limit by default."""
     asked = asked_at(scenario, node, shape)
     found = [_port(table, link) for link, table in asked.ports]
     for made in found:
@@ -83,30 +64,19 @@ def _port(table: Table, link: LinkView) -> Commands:
         parent = "parent 1:1"
     rate = min(link.rate_bit_s, quantity(shaper["rate"])[0] if shaper else link.rate_bit_s)
     if len(classes) == 1 and not has_a_rate(table):
-        made.lines.append(f"{command} {parent} {_queue(first, rate, made)}")
+        made.lines.append(f"{command} {parent} {qdisc(first, rate, made.cannot)}")
         return made
     handle = "2:" if shaper else "1:"
     if shaper and table["scheduler"]["kind"] in {"htb", "cbq"}:
         made.cannot.append(
             "rates of classes are those of the whole link: scale them to the rate that it is held to"
         )
-    kind = table["scheduler"]["kind"]
-    scheduler = _SCHEDULERS.get(kind)
-    if scheduler is None:
-        made.cannot.append(f"scheduler {kind}: no qdisc; htb with a rate for each class comes nearest")
-        scheduler = _cbq
-    made.lines += scheduler(table, rate, (command, klass, parent, handle), made)
+    made.lines += _scheduler(table, rate, (command, klass, parent, handle), made.cannot)
     for place, one in enumerate(classes, 1):
         leaf = f"parent {handle}{place:x} handle {handle[0]}{place:x}:"
-        made.lines.append(f"{command} {leaf} {_queue(one['queue'], rate, made)}")
+        made.lines.append(f"{command} {leaf} {qdisc(one['queue'], rate, made.cannot)}")
     made.lines += _filters(classes, f"tc filter add dev {made.device} parent {handle}", handle)
     return made
-
-
-def _queue(queue: Table, rate: float, made: Commands) -> str:
-    text, cannot = qdisc(queue, rate)
-    made.cannot += cannot
-    return text
 
 
 def _with_rate(cake: Table, shaper: Table) -> Table:
@@ -127,73 +97,49 @@ Where = tuple[str, str, str, str]
 """Both commands, the parent and the handle of the qdisc that has the classes."""
 
 
-def _prio(table: Table, rate: float, where: Where, made: Commands) -> Iterator[str]:
-    del rate
-    command, _, parent, handle = where
-    bands = len(table["class"])
-    if bands > _MOST_BANDS:
-        made.cannot.append(f"{bands} classes in an order: prio has {_MOST_BANDS} bands at most")
-    last = " ".join([str(bands - 1)] * 16)
-    yield f"{command} {parent} handle {handle} prio bands {max(2, bands)} priomap {last}"
-
-
-def _htb(table: Table, rate: float, where: Where, made: Commands) -> Iterator[str]:
-    del made
-    scheduler = table["scheduler"]
-    if "rate" in scheduler:
-        rate = min(rate, quantity(scheduler["rate"])[0])
-    yield from _htb_classes(table, where, rate)
-
-
-def _cbq(table: Table, rate: float, where: Where, made: Commands) -> Iterator[str]:
-    if table["scheduler"]["kind"] == "cbq":
-        own = [
-            key
-            for key in ("isolated", "maxidle", "minidle", "offtime", "gain")
-            if any(key in one for one in table["class"])
-        ]
-        more = f"; {', '.join(own)}: no setting of htb" if own else ""
-        made.cannot.append(
-            f"scheduler cbq: Linux has none since 6.3; htb gives each class its share, lends the rest{more}"
-        )
-    yield from _htb_classes(table, where, rate)
-
-
-def _htb_classes(table: Table, where: Where, rate: float) -> Iterator[str]:
+def _scheduler(table: Table, rate: float, where: Where, cannot: list[str]) -> Iterator[str]:
+    """Go through the commands for a scheduler and its classes, whose queues come after."""
     command, klass, parent, handle = where
-    last = len(table["class"])
-    burst = f" burst {octets(table['scheduler']['burst'])}" if "burst" in table["scheduler"] else ""
-    yield f"{command} {parent} handle {handle} htb default {last:x}"
-    yield f"{klass} parent {handle} classid {handle}ff htb rate {rate:.0f}bit{burst}"
-    of_classes = rates(table, rate)
-    for place, one in enumerate(table["class"], 1):
-        own, most = of_classes[one["name"]]
-        more = [f"prio {one['priority']}"] if "priority" in one else []
-        more += [f"{key} {octets(one[key])}" for key in ("burst", "cburst", "quantum") if key in one]
-        line = f"{klass} parent {handle}ff classid {handle}{place:x} htb rate {own:.0f}bit ceil {most:.0f}bit"
-        yield " ".join([line, *more])
+    scheduler, classes = table["scheduler"], table["class"]
+    kind, last = scheduler["kind"], len(classes)
+    if kind == "strict-priority":
+        if last > _MOST_BANDS:
+            cannot.append(f"{last} classes in an order: prio has {_MOST_BANDS} bands at most")
+        priomap = " ".join([str(last - 1)] * 16)
+        yield f"{command} {parent} handle {handle} prio bands {max(2, last)} priomap {priomap}"
+    elif kind in ("drr", "wrr", "wfq"):
+        if kind != "drr":
+            cannot.append(f"scheduler {kind}: no qdisc; drr shares bytes in the same proportion")
+        yield f"{command} {parent} handle {handle} drr"
+        for place, one in enumerate(classes, 1):
+            quantum = octets(one["quantum"]) if "quantum" in one else PACKET * one["weight"]
+            yield f"{klass} parent {handle} classid {handle}{place:x} drr quantum {quantum}"
+    else:
+        cannot += _beside_htb(kind, classes)
+        if kind == "htb" and "rate" in scheduler:
+            rate = min(rate, quantity(scheduler["rate"])[0])
+        burst = f" burst {octets(scheduler['burst'])}" if "burst" in scheduler else ""
+        yield f"{command} {parent} handle {handle} htb default {last:x}"
+        yield f"{klass} parent {handle} classid {handle}ff htb rate {rate:.0f}bit{burst}"
+        of_classes = rates(table, rate)
+        for place, one in enumerate(classes, 1):
+            own, most = of_classes[one["name"]]
+            more = [f"prio {one['priority']}"] if "priority" in one else []
+            more += [f"{key} {octets(one[key])}" for key in ("burst", "cburst", "quantum") if key in one]
+            line = f"{klass} parent {handle}ff classid {handle}{place:x} htb"
+            yield " ".join([line, f"rate {own:.0f}bit ceil {most:.0f}bit", *more])
 
 
-def _drr(table: Table, rate: float, where: Where, made: Commands) -> Iterator[str]:
-    del rate
-    command, klass, parent, handle = where
-    kind = table["scheduler"]["kind"]
-    if kind != "drr":
-        made.cannot.append(f"scheduler {kind}: no qdisc; drr shares bytes in the same proportion")
-    yield f"{command} {parent} handle {handle} drr"
-    for place, one in enumerate(table["class"], 1):
-        quantum = octets(one["quantum"]) if "quantum" in one else PACKET * one["weight"]
-        yield f"{klass} parent {handle} classid {handle}{place:x} drr quantum {quantum}"
-
-
-_SCHEDULERS: dict[str, Callable[[Table, float, Where, Commands], Iterator[str]]] = {
-    "strict-priority": _prio,
-    "htb": _htb,
-    "cbq": _cbq,
-    "drr": _drr,
-    "wrr": _drr,
-    "wfq": _drr,
-}
+def _beside_htb(kind: str, classes: list[Table]) -> list[str]:
+    """Return what htb does not say of another scheduler."""
+    if kind == "htb":
+        return []
+    if kind != "cbq":
+        return [f"scheduler {kind}: no qdisc; htb with a rate for each class comes nearest"]
+    settings = ("isolated", "maxidle", "minidle", "offtime", "gain")
+    own = [key for key in settings if any(key in one for one in classes)]
+    more = f"; {', '.join(own)}: no setting of htb" if own else ""
+    return [f"scheduler cbq: Linux has none since 6.3; htb gives each class its share, lends the rest{more}"]
 
 
 def _filters(classes: list[Table], command: str, handle: str) -> Iterator[str]:

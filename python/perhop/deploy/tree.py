@@ -6,12 +6,10 @@ leaf of the same name in `config`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
 from perhop.deploy.ports import Table
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
 
 FAMILIES = ("IPV4", "IPV6")
 """A classifier is for one of them."""
@@ -39,16 +37,12 @@ def policy(name: str, schedulers: Iterable[Scheduler]) -> Table:
     """Return a scheduler policy."""
     made = []
     for sequence, (config, weights, parts) in enumerate(schedulers, 1):
-        inputs = [
-            entry(queue, {"input-type": "QUEUE", "queue": queue} | _weight(weight), key="id")
-            for queue, weight in weights.items()
-        ]
+        inputs = []
+        for queue, weight in weights.items():
+            own = {} if weight is None else {"weight": str(weight)}
+            inputs.append(entry(queue, {"input-type": "QUEUE", "queue": queue} | own, key="id"))
         made.append(entry(sequence, config, listed("inputs", inputs) | parts, key="sequence"))
     return entry(name, None, listed("schedulers", made))
-
-
-def _weight(weight: int | None) -> Table:
-    return {} if weight is None else {"weight": str(weight)}
 
 
 def shaping(rate_bit_s: float, more: Table) -> Table:

@@ -22,6 +22,12 @@ class Setting(NamedTuple):
 _LIMIT = Setting("limit", "limit", "packets")
 _ECN = Setting("ecn", "ecn", {True: "ecn", False: "noecn"})
 _TARGET = Setting("target", "target", "time")
+_UPDATE = Setting("tupdate", "t_update", "time")
+_CLOCKS = {"departure-rate": "dq_rate_estimator", "timestamps": "no_dq_rate_estimator"}
+_TINS = ("besteffort", "diffserv3", "diffserv4", "diffserv8")
+_FLOWS = ("flowblind", "srchost", "dsthost", "hosts", "flows")
+_FAIR = ("dual-srchost", "dual-dsthost", "triple-isolate")
+_FILTERS = {"conservative": "ack-filter", "aggressive": "ack-filter-aggressive", "off": "no-ack-filter"}
 
 SETTINGS: dict[str, tuple[Setting, ...]] = {
     "codel": (
@@ -34,15 +40,11 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
     "pie": (
         _LIMIT,
         _TARGET,
-        Setting("tupdate", "t_update", "time"),
+        _UPDATE,
         Setting("alpha", "alpha", "sixteenths"),
         Setting("beta", "beta", "sixteenths"),
         Setting("bytemode", "byte_mode", {True: "bytemode", False: "nobytemode"}),
-        Setting(
-            "dq_rate_estimator",
-            "delay_from",
-            {"departure-rate": "dq_rate_estimator", "timestamps": "no_dq_rate_estimator"},
-        ),
+        Setting("dq_rate_estimator", "delay_from", _CLOCKS),
         _ECN,
     ),
     "fq": (
@@ -53,28 +55,10 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
     ),
     "cake": (
         Setting("bandwidth", "rate", "rate"),
-        Setting(
-            "diffserv",
-            "tins",
-            {tins: tins for tins in ("besteffort", "diffserv3", "diffserv4", "diffserv8")},
-        ),
-        Setting(
-            "flowmode",
-            "isolation",
-            {
-                isolation: isolation
-                for isolation in (
-                    *("flowblind", "srchost", "dsthost", "hosts", "flows"),
-                    *("dual-srchost", "dual-dsthost", "triple-isolate"),
-                )
-            },
-        ),
+        Setting("diffserv", "tins", {one: one for one in _TINS}),
+        Setting("flowmode", "isolation", {one: one for one in (*_FLOWS, *_FAIR)}),
         Setting("rtt", "rtt", "time"),
-        Setting(
-            "ack-filter",
-            "ack_filter",
-            {"conservative": "ack-filter", "aggressive": "ack-filter-aggressive", "off": "no-ack-filter"},
-        ),
+        Setting("ack-filter", "ack_filter", _FILTERS),
         Setting("overhead", "overhead", "bytes"),
         Setting("mpu", "mpu", "bytes"),
     ),
@@ -82,7 +66,7 @@ SETTINGS: dict[str, tuple[Setting, ...]] = {
         _LIMIT,
         _TARGET,
         Setting("coupling_factor coupling", "coupling", "number"),
-        Setting("tupdate", "t_update", "time"),
+        _UPDATE,
         Setting("alpha", "alpha", "gain"),
         Setting("beta", "beta", "gain"),
         Setting("step_thresh step-thresh-us", "l4s_threshold", "time"),

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
 
 from perhop.import_ns2 import lists
-from perhop.import_ns2.interpreter import MOST_CHARACTERS, MOST_COMMANDS, LeftOut, Procedure, Return, TooLong
+from perhop.import_ns2.interpreter import MOST_CHARACTERS, Builtin, Interpreter, Procedure, Return
+from perhop.import_ns2.parser import Command
 from perhop.import_ns2.quantities import whole
-from perhop.import_ns2.remarks import Refused, need
-
-if TYPE_CHECKING:
-    from perhop.import_ns2.interpreter import Builtin, Interpreter
-    from perhop.import_ns2.syntax import Command
+from perhop.import_ns2.remarks import LeftOut, Refused, need
 
 _LEFT_OUT = {
     "puts": "what it prints is not wanted here",
-    "flush": "files are not written",
-    "close": "files are not written",
-    "open": "files are not written",
     "ns-random": "the seed is `run.seed`",
-    "remove-all-packet-headers": "it saves ns-2 memory",
-    "remove-packet-header": "it saves ns-2 memory",
+    **dict.fromkeys(("flush", "close", "open"), "files are not written"),
+    **dict.fromkeys(("remove-all-packet-headers", "remove-packet-header"), "it saves ns-2 memory"),
     "add-packet-header": "it saves ns-2 memory",
 }
 _REFUSED = {
@@ -73,7 +67,7 @@ def _for(interpreter: Interpreter, command: Command) -> str:
     while interpreter.true(condition):
         interpreter.body(body)
         interpreter.body(following)
-        _count(interpreter)
+        interpreter.count()
     return ""
 
 
@@ -82,9 +76,9 @@ def _foreach(interpreter: Interpreter, command: Command) -> str:
     need(len(words) >= 4 and len(words) % 2 == 0, "foreach NAMES LIST {BODY}")
     lists_of = []
     for first, second in zip(words[1:-1:2], words[2:-1:2], strict=True):
-        several = interpreter.elements(first)
+        several = interpreter.split(interpreter.word(first))
         need(bool(several), "foreach NAMES LIST {BODY}")
-        lists_of.append((several, interpreter.elements(second)))
+        lists_of.append((several, interpreter.split(interpreter.word(second))))
     turns = max(-(-len(values) // len(names)) for names, values in lists_of)
     for turn in range(turns):
         for names, values in lists_of:
@@ -92,38 +86,29 @@ def _foreach(interpreter: Interpreter, command: Command) -> str:
                 at = turn * len(names) + place
                 interpreter.assign(name, values[at] if at < len(values) else "")
         interpreter.body(words[-1])
-        _count(interpreter)
+        interpreter.count()
     return ""
 
 
-def _count(interpreter: Interpreter) -> None:
-    """Count a turn of a loop, which may have no command."""
-    interpreter.commands += 1
-    if interpreter.commands > MOST_COMMANDS:
-        raise TooLong
-
-
 def _if(interpreter: Interpreter, command: Command) -> str:
-    words = list(command.words[1:])
+    form, words = "if {CONDITION} {BODY} else {BODY}", list(command.words[1:])
     while words:
         taken = interpreter.true(words.pop(0))
         if words and words[0].plain == "then":
-            words.pop(0)
-        need(bool(words), "if {CONDITION} {BODY} else {BODY}")
+            del words[0]
+        need(bool(words), form)
         body = words.pop(0)
         if taken:
             return interpreter.body(body)
         if not words:
             return ""
         following = words[0].plain
-        if following == "elseif":
-            words.pop(0)
-            continue
-        if following == "else":
-            words.pop(0)
-        need(len(words) == 1, "if {CONDITION} {BODY} else {BODY}")
-        return interpreter.body(words[0])
-    raise Refused("written as `if {CONDITION} {BODY} else {BODY}`")
+        if following in ("elseif", "else"):
+            del words[0]
+        if following != "elseif":
+            need(len(words) == 1, form)
+            return interpreter.body(words[0])
+    raise Refused(f"written as `{form}`")
 
 
 def _proc(interpreter: Interpreter, command: Command) -> str:
@@ -160,31 +145,19 @@ def _lindex(interpreter: Interpreter, command: Command) -> str:
 
 def _llength(interpreter: Interpreter, command: Command) -> str:
     need(len(command.words) == 2, "llength LIST")
-    return str(len(interpreter.elements(command.words[1])))
+    return str(len(interpreter.split(interpreter.word(command.words[1]))))
 
 
-def _lappend(interpreter: Interpreter, command: Command) -> str:
-    name, old, more = _added_to(interpreter, command, "lappend NAME VALUES")
-    return _assigned(interpreter, name, lists.join([*interpreter.split(old), *more]))
-
-
-def _append(interpreter: Interpreter, command: Command) -> str:
-    name, old, more = _added_to(interpreter, command, "append NAME VALUES")
-    return _assigned(interpreter, name, "".join([old, *more]))
-
-
-def _added_to(interpreter: Interpreter, command: Command, form: str) -> tuple[str, str, list[str]]:
-    """Return a variable's name, its value, empty where it has none, and what is added."""
+def _append(name: str, interpreter: Interpreter, command: Command) -> str:
+    """Take `append` or `lappend`."""
     given = interpreter.arguments(command)
-    need(bool(given), form)
-    name, *more = given
-    return name, interpreter.variable(name) if name in interpreter.scope(name) else "", more
-
-
-def _assigned(interpreter: Interpreter, name: str, value: str) -> str:
+    need(bool(given), f"{name} NAME VALUES")
+    variable, *more = given
+    old = interpreter.variable(variable) if variable in interpreter.scope(variable) else ""
+    value = lists.join([*interpreter.split(old), *more]) if name == "lappend" else "".join([old, *more])
     if len(value) > MOST_CHARACTERS:
         raise Refused(f"a value of more than {MOST_CHARACTERS} characters")
-    interpreter.assign(name, value)
+    interpreter.assign(variable, value)
     return value
 
 
@@ -198,18 +171,11 @@ def _array(interpreter: Interpreter, command: Command) -> str:
     return ""
 
 
-def _leaves_out(why: str) -> Builtin:
-    def leave(_interpreter: Interpreter, _command: Command) -> str:
-        raise LeftOut(why)
+def _raises(error: type[Exception], why: str) -> Builtin:
+    def take(_interpreter: Interpreter, _command: Command) -> str:
+        raise error(why)
 
-    return leave
-
-
-def _refuses(why: str) -> Builtin:
-    def refuse(_interpreter: Interpreter, _command: Command) -> str:
-        raise Refused(why)
-
-    return refuse
+    return take
 
 
 BUILTINS: dict[str, Builtin] = {
@@ -225,10 +191,9 @@ BUILTINS: dict[str, Builtin] = {
     "list": _list,
     "lindex": _lindex,
     "llength": _llength,
-    "lappend": _lappend,
-    "append": _append,
+    **{name: partial(_append, name) for name in ("append", "lappend")},
     "array": _array,
-    **{name: _leaves_out(why) for name, why in _LEFT_OUT.items()},
-    **{name: _refuses(why) for name, why in _REFUSED.items()},
+    **{name: _raises(LeftOut, why) for name, why in _LEFT_OUT.items()},
+    **{name: _raises(Refused, why) for name, why in _REFUSED.items()},
 }
 """Commands by name."""

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from perhop.import_ns2.defaults import NS2, WITHOUT_EFFECT, Setting, chain, check
-from perhop.import_ns2.interpreter import LeftOut
+from perhop.import_ns2.defaults import NS2, Setting, chain, check
+from perhop.import_ns2.interpreter import Interpreter
+from perhop.import_ns2.parser import Command
 from perhop.import_ns2.queues import DsRed, Queue
 from perhop.import_ns2.remarks import Refused, need, shown
 from perhop.import_ns2.simulator import Network, Simulator
 from perhop.import_ns2.things import Agent, Application, Random, Thing, fresh
 
-if TYPE_CHECKING:
-    from perhop.import_ns2.interpreter import Interpreter
-    from perhop.import_ns2.syntax import Command
-
-_AGENTS = tuple(kind for kind in NS2 if kind.startswith("Agent/"))
 _APPLICATIONS = ("Application/FTP", "Application/Traffic/CBR", "Application/Traffic/Exponential")
+_MAKERS: dict[str, type[Thing]] = {
+    "RNG": Random,
+    **{kind: Agent for kind in NS2 if kind.startswith("Agent/")},
+    **dict.fromkeys(_APPLICATIONS, Application),
+}
 _WHY = {
     "ErrorModel": "losses by chance are `loss` of a link: add it to the scenario yourself",
     "Application/Traffic/Pareto": "perhop's `on-off` has exponential times",
@@ -54,15 +53,10 @@ class Classes:
         given = interpreter.arguments(command)
         need(len(given) == 1, "new CLASS")
         kind, text = given[0], shown(command.text)
-        made: Thing
         if kind == "Simulator":
-            made = Simulator(self.queue, self.network, command.line, text)
-        elif kind == "RNG":
-            made = Random(kind, command.line, text)
-        elif kind in _AGENTS:
-            made = Agent(kind, command.line, text)
-        elif kind in _APPLICATIONS:
-            made = Application(kind, command.line, text)
+            made: Thing = Simulator(self.queue, self.network, command.line, text)
+        elif kind in _MAKERS:
+            made = _MAKERS[kind](kind, command.line, text)
         else:
             raise Refused(_WHY.get(kind, f"class `{kind[:40]}` is not taken"))
         made.settings = self.settings(kind)
@@ -81,8 +75,6 @@ class ClassObject:
         given = interpreter.arguments(command)
         need(len(given) == 3 and given[0] == "set", f"{self.kind} set NAME VALUE")
         name, value = given[1:]
-        if name in WITHOUT_EFFECT:
-            raise LeftOut(f"`{name}` changes no packet")
         check(self.kind, name, value)
         self.classes.given.setdefault(self.kind, {})[name] = Setting(value, command.line)
         return value

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from perhop.import_ns2.quantities import same
-from perhop.import_ns2.remarks import Refused
+from perhop.import_ns2.remarks import LeftOut, Refused
 
 _TCP = """
 CoarseTimer_=0 EnblRTTCtr_=0 LimTransmitFix_=false QOption_=0 SetCWRonRetransmit_=true
@@ -69,7 +69,7 @@ NS2: dict[str, dict[str, str]] = {
 }
 """Classes and their settings in ns-2.35. `interval_` of CBR is 0 here where `rate_` counts."""
 
-_TAKEN = {
+TAKEN = {
     "Agent": "prio_",
     "Agent/TCP": "window_ windowInit_ packetSize_ useHeaders_ tcpTick_ minrto_ maxrto_ rtxcur_init_ "
     "singledup_ precisionReduce_ bugFix_ timestamps_ syn_ delay_growth_",
@@ -83,11 +83,9 @@ _TAKEN = {
     "Queue/RED": "thresh_ maxthresh_ linterm_ q_weight_ mean_pktsize_ gentle_ wait_ bytes_ queue_in_bytes_",
     "Queue/dsRED": "numQueues_",
 }
-TAKEN = {kind: frozenset(names.split()) for kind, names in _TAKEN.items()}
 """What becomes something in the scenario; every other setting must stay as it is in ns-2.35."""
 
-_WITHOUT = "fid_ flowid_ class_ type_ trace_all_oneline_ nam_tracevar_ summarystats_ debug_"
-WITHOUT_EFFECT = frozenset(_WITHOUT.split())
+_WITHOUT_EFFECT = "fid_ flowid_ class_ type_ trace_all_oneline_ nam_tracevar_ summarystats_ debug_"
 """Settings that change no packet."""
 
 _ECN = "perhop's `ecn` has not been held to ns-2's: set `ecn = true` in flows and queues yourself"
@@ -114,19 +112,14 @@ def chain(kind: str) -> list[str]:
     return ["/".join(parts[:length]) for length in range(len(parts), 0, -1)]
 
 
-def known(kind: str, name: str) -> str | None:
-    """Return ns-2.35's default of a setting of a class; None if it has none of that name."""
-    return next((NS2[one][name] for one in chain(kind) if name in NS2.get(one, {})), None)
-
-
 def check(kind: str, name: str, value: str) -> None:
-    """Refuse a setting that is not taken, unless it is as in ns-2.35."""
-    if name in WITHOUT_EFFECT:
-        return
-    default = known(kind, name)
+    """Refuse a setting that is not taken, unless it is as in ns-2.35; leave out one that changes nothing."""
+    if name in _WITHOUT_EFFECT.split():
+        raise LeftOut(f"`{name}` changes no packet")
+    default = next((NS2[one][name] for one in chain(kind) if name in NS2.get(one, {})), None)
     if default is None and not any(name in settings for one, settings in NS2.items() if kind in chain(one)):
         raise Refused(f"`{name}` is no setting of {kind} that is known here")
-    if any(name in TAKEN.get(one, ()) for one in NS2 if kind in chain(one) or one in chain(kind)):
+    if any(name in TAKEN.get(one, "").split() for one in NS2 if kind in chain(one) or one in chain(kind)):
         return
     if default is None or not same(value, default):
         raise Refused(_WHY.get(name, f"perhop has nothing for `{name}` other than {default}, ns-2's default"))

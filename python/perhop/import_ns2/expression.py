@@ -6,14 +6,12 @@ Rules: the manual page expr(n) of Tcl 8.6. Whole numbers divide towards minus in
 from __future__ import annotations
 
 import math
+import operator
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
-from perhop.import_ns2.quantities import Drawn, number, text_of
+from perhop.import_ns2.quantities import Drawn, number
 from perhop.import_ns2.remarks import Refused
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Operand = int | float | str
 
@@ -39,28 +37,27 @@ _FUNCTIONS: dict[str, Callable[..., int | float]] = {
     "round": lambda x: math.floor(abs(x) + 0.5) * (1 if x >= 0 else -1),
     "sqrt": math.sqrt,
 }
+_PLAIN: dict[str, Callable[[int | float, int | float], int | float]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "<": operator.lt,
+    ">": operator.gt,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+_TRUTHS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
 def reckon(text: str, values: tuple[str, ...] = ()) -> str:
-    r"""Evaluate an expression.
-
-    Parameters
-    ----------
-    text
-        The expression; ``\0N\0`` stands for the N-th of `values`.
-    values
-        What variables and commands in it gave.
-
-    Raises
-    ------
-    Refused
-        It is no expression of constants that is understood here.
-    """
+    r"""Evaluate an expression, or refuse it; ``\0N\0`` stands for the N-th of `values`."""
     try:
         found = _Reckoner(text, values).whole()
     except (ValueError, OverflowError, ZeroDivisionError, TypeError) as error:
         raise Refused(f"`expr` cannot be reckoned: {error}") from None
-    return found if isinstance(found, str) else text_of(found)
+    return found if isinstance(found, str) else repr(found)
 
 
 class _Reckoner:
@@ -144,7 +141,7 @@ class _Reckoner:
             return _value(text)
         if kind == "word" and text in _FUNCTIONS and self.peek() == "(":
             return self.function(text)
-        if kind == "word" and text.lower() in ("true", "false", "yes", "no", "on", "off"):
+        if kind == "word" and text.lower() in _TRUTHS:
             return text
         if text == "(":
             found = self.choice()
@@ -174,8 +171,8 @@ def _numeric(value: Operand) -> int | float:
 
 
 def _truth(value: Operand) -> bool:
-    if isinstance(value, str) and value.lower() in ("true", "false", "yes", "no", "on", "off"):
-        return value.lower() in ("true", "yes", "on")
+    if isinstance(value, str) and value.lower() in _TRUTHS:
+        return _TRUTHS[value.lower()]
     return bool(_numeric(value))
 
 
@@ -197,9 +194,8 @@ def _apply(sign: str, left: Operand, right: Operand) -> Operand:
     if sign in ("&&", "||"):
         both = (_truth(left), _truth(right))
         return int(all(both) if sign == "&&" else any(both))
-    if sign in ("eq", "ne", "==", "!=") and (
-        sign in ("eq", "ne") or isinstance(left, str) or isinstance(right, str)
-    ):
+    is_of_text = isinstance(left, str) or isinstance(right, str)
+    if sign in ("eq", "ne") or (sign in ("==", "!=") and is_of_text):
         return int((str(left) == str(right)) == (sign in ("eq", "==")))
     if sign == "+" and isinstance(left, Drawn) != isinstance(right, Drawn):
         drawn, by = (left, right) if isinstance(left, Drawn) else (right, left)
@@ -212,19 +208,5 @@ def _apply(sign: str, left: Operand, right: Operand) -> Operand:
         if not (isinstance(a, int) and isinstance(b, int)):
             raise Refused("`%` is for whole numbers")
         return a % b
-    plain: dict[str, Callable[[], int | float | bool]] = {
-        "+": lambda: a + b,
-        "-": lambda: a - b,
-        "*": lambda: a * b,
-        "<": lambda: a < b,
-        ">": lambda: a > b,
-        "<=": lambda: a <= b,
-        ">=": lambda: a >= b,
-        "==": lambda: a == b,
-        "!=": lambda: a != b,
-    }
-    return _bounded(_as_number(plain[sign]()))
-
-
-def _as_number(value: int | float | bool) -> int | float:
-    return int(value) if isinstance(value, bool) else value
+    found = _PLAIN[sign](a, b)
+    return int(found) if isinstance(found, bool) else _bounded(found)

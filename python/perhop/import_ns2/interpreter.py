@@ -6,14 +6,14 @@ Nothing is executed but this: a command that is neither of these nor one of ns-2
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from perhop.import_ns2 import expression, lists
-from perhop.import_ns2.parser import parse
+from perhop.import_ns2.parser import Bracket, Command, Literal, Part, Variable, Word, parse
 from perhop.import_ns2.quantities import Drawn
-from perhop.import_ns2.remarks import LineRefused, Refused, Remarks
-from perhop.import_ns2.syntax import Bracket, Command, Literal, Part, Variable, Word
+from perhop.import_ns2.remarks import LeftOut, Refused, Remarks
 
 MOST_COMMANDS = 100_000
 """Commands that a script may have after its loops are written out."""
@@ -30,26 +30,16 @@ class Object(Protocol):
 
     def call(self, interpreter: Interpreter, command: Command) -> str:
         """Take a command that begins with this object, or refuse it."""
-        ...
 
 
-class LeftOut(Exception):
-    """A command without an effect on results; the text is its purpose."""
-
-
-class Refusal:
+class Refusal(NamedTuple):
     """The value of a variable after a refused command."""
 
-    def __init__(self, line: int) -> None:
-        self.line = line
+    line: int
 
 
 class Return(Exception):
-    """``return``."""
-
-    def __init__(self, value: str) -> None:
-        super().__init__(value)
-        self.value = value
+    """``return``, with its value."""
 
 
 Value = str | Refusal
@@ -88,25 +78,21 @@ class Interpreter:
                 found = self.evaluate(command)
             except Refused as error:
                 found = ""
-                line = error.line if isinstance(error, LineRefused) else command.line
+                line = error.line or command.line
                 self.refused.add(line, command.text if line == command.line else "", str(error))
                 self.poison(command)
-            if self.commands > MOST_COMMANDS:
-                raise TooLong
         return found
 
-    def evaluate(self, command: Command) -> str:
-        """Take a command and return its value; remarks on commands without effect.
-
-        Raises
-        ------
-        Refused
-            It cannot be taken.
-        """
+    def count(self) -> None:
+        """Count a command, or a turn of a loop, which may have none."""
         self.commands += 1
-        self.line = command.line
         if self.commands > MOST_COMMANDS:
             raise TooLong
+
+    def evaluate(self, command: Command) -> str:
+        """Take a command and return its value, or refuse it; remark on one without effect."""
+        self.line = command.line
+        self.count()
         self.deep += 1
         try:
             if self.deep > MOST_DEEP:
@@ -132,10 +118,8 @@ class Interpreter:
         """Note that the variable of a refused ``set`` has no value."""
         words = command.words
         if len(words) == 3 and words[0].plain == "set":
-            try:
+            with suppress(Refused):
                 self.assign(self.word(words[1]), Refusal(command.line))
-            except Refused:
-                return
 
     def arguments(self, command: Command) -> list[str]:
         """Return the values of the words behind the first."""
@@ -143,9 +127,7 @@ class Interpreter:
 
     def word(self, word: Word) -> str:
         """Return the value of a word."""
-        if len(word.parts) == 1:
-            return self.part(word.parts[0])
-        return self.joined(word.parts)
+        return self.part(word.parts[0]) if len(word.parts) == 1 else self.joined(word.parts)
 
     def joined(self, parts: Sequence[Part]) -> str:
         """Return the text of parts."""
@@ -160,18 +142,13 @@ class Interpreter:
         if isinstance(part, Literal):
             return part.text
         if isinstance(part, Variable):
-            return self.variable(self.name_of(part))
+            index = "" if part.index is None else f"({self.joined(part.index)})"
+            return self.variable(part.name + index)
         assert isinstance(part, Bracket)
         found = ""
         for command in part.commands:
             found = self.evaluate(command)
         return found
-
-    def name_of(self, variable: Variable) -> str:
-        """Return a variable's name, with its index."""
-        if variable.index is None:
-            return variable.name
-        return f"{variable.name}({self.joined(variable.index)})"
 
     def scope(self, name: str) -> dict[str, Value]:
         """Return where a variable is."""
@@ -231,10 +208,6 @@ class Interpreter:
         """Take the script that a word is."""
         return self.script(self.word(word), word.line)
 
-    def elements(self, word: Word) -> list[str]:
-        """Return the elements of the list that a word is."""
-        return self.split(self.word(word))
-
     def split(self, text: str) -> list[str]:
         """Return the elements of a list."""
         self.spend(text)
@@ -284,7 +257,8 @@ class Procedure:
         try:
             return interpreter.script(self.body, self.line)
         except Return as found:
-            return found.value
+            value: str = found.args[0]
+            return value
         finally:
             interpreter.frames.pop()
             interpreter.shared.pop()

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from perhop.import_ns2.parser import parse
+from perhop.import_ns2.parser import Literal, parse
 from perhop.import_ns2.remarks import Refused
-from perhop.import_ns2.syntax import Literal
 
 
 def split(text: str) -> list[str]:

@@ -1,34 +1,90 @@
-"""A parser of Tcl scripts: commands, braces, brackets, quotes, substitutions, comments.
+"""A parser of Tcl scripts: commands, words, substitutions. Nothing here is executed.
 
 Rules: the manual page Tcl(n) of Tcl 8.6. ``{*}`` is refused.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple
 
-from perhop.import_ns2.remarks import LineRefused
-from perhop.import_ns2.syntax import Bracket, Command, Literal, Part, Variable, Word
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-_T = TypeVar("_T")
+from perhop.import_ns2.remarks import Refused
 
 MOST_NESTED = 25
 """Brackets within brackets."""
 
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _BLANK = " \t\r\f\v"
+_ENDS = _BLANK + "\n;"
+_JOIN = re.compile(r"\\\r?\n[ \t]*")
+"""A backslash that joins a line to the next."""
+_BLANKS = re.compile(rf"(?:[{_BLANK}]|{_JOIN.pattern})*")
+_BETWEEN = re.compile(rf"(?:[{_ENDS}]|{_JOIN.pattern}|#(?:\\\n|[^\n])*)*")
+"""What is between commands, with comments."""
+_BRACE = re.compile(r"\\.|[{}]", re.DOTALL)
+_NAME = re.compile(r"[A-Za-z0-9_:]+")
+
+
+@dataclass(frozen=True)
+class Literal:
+    """Text as it stands."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Variable:
+    """``$name``, or ``$name(index)``."""
+
+    name: str
+    index: tuple[Part, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Bracket:
+    """``[commands]``."""
+
+    commands: tuple[Command, ...]
+
+
+Part = Literal | Variable | Bracket
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word and its parts; in braces nothing is substituted."""
+
+    line: int
+    parts: tuple[Part, ...]
+    braced: bool = False
+
+    @property
+    def plain(self) -> str | None:
+        """Its text where nothing is substituted."""
+        if all(isinstance(part, Literal) for part in self.parts):
+            return "".join(part.text for part in self.parts if isinstance(part, Literal))
+        return None
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command: its words, where it begins, and its text."""
+
+    line: int
+    text: str
+    words: tuple[Word, ...]
 
 
 class Parsed(NamedTuple):
     """The commands of a script, and the unreadable ones."""
 
     commands: tuple[Command, ...]
-    mistakes: tuple[LineRefused, ...]
+    mistakes: tuple[Refused, ...]
 
 
 @lru_cache(maxsize=2000)
@@ -40,12 +96,7 @@ def parse(text: str, line: int = 1) -> Parsed:
     return _Parser(text, line).script()
 
 
-def _names(char: str) -> bool:
-    """Return whether a character can be in the name of a variable."""
-    return char.isascii() and (char.isalnum() or char in "_:")
-
-
-class _Unclosed(LineRefused):
+class _Unclosed(Refused):
     """A quote or brace that is open at the end of the script."""
 
 
@@ -63,68 +114,42 @@ class _Parser:
     def peek(self) -> str:
         return self.text[self.at : self.at + 1]
 
-    def continued(self) -> bool:
-        """Return whether a backslash joins this line to the next."""
-        return self.text.startswith("\\\n", self.at) or self.text.startswith("\\\r\n", self.at)
-
-    def join(self) -> None:
-        self.at = self.text.index("\n", self.at) + 1
-        while self.peek() and self.peek() in " \t":
-            self.at += 1
+    def skip(self, pattern: re.Pattern[str]) -> str:
+        """Go past what a pattern matches here, and return it."""
+        found = pattern.match(self.text, self.at)
+        self.at = found.end() if found else self.at
+        return found[0] if found else ""
 
     def script(self) -> Parsed:
         commands: list[Command] = []
-        mistakes: list[LineRefused] = []
+        mistakes: list[Refused] = []
         while self.at < len(self.text):
             try:
-                found = self.command("")
-                if found is not None:
+                if found := self.command(""):
                     commands.append(found)
             except _Unclosed as error:
                 mistakes.append(error)
                 break
-            except LineRefused as error:
+            except Refused as error:
                 mistakes.append(error)
                 self.at = (self.text.find("\n", self.at) + 1) or len(self.text)
         return Parsed(tuple(commands), tuple(mistakes))
 
     def command(self, end: str) -> Command | None:
         """Read a command; at the end of a script, or before `end`, there is none."""
-        self.skip(_BLANK + "\n;")
-        while self.peek() == "#":
-            self.comment()
-            self.skip(_BLANK + "\n;")
+        self.skip(_BETWEEN)
         begin = self.at
         words: list[Word] = []
-        while char := self.peek():
-            if char in "\n;" or (end and char == end):
-                break
-            if char in _BLANK:
-                self.at += 1
-            elif self.continued():
-                self.join()
-            else:
-                words.append(self.word(end))
-        if not words:
-            return None
-        return Command(self.line(begin), self.text[begin : self.at], tuple(words))
-
-    def skip(self, chars: str) -> None:
-        while self.peek() and (self.peek() in chars or self.continued()):
-            if self.peek() == "\\":
-                self.join()
-            else:
-                self.at += 1
-
-    def comment(self) -> None:
-        while self.peek() and self.peek() != "\n":
-            self.at += 2 if self.text.startswith("\\\n", self.at) else 1
+        while (char := self.peek()) and char not in "\n;" + end:
+            words.append(self.word(end))
+            self.skip(_BLANKS)
+        return Command(self.line(begin), self.text[begin : self.at], tuple(words)) if words else None
 
     def word(self, end: str) -> Word:
         line = self.line()
         if self.text.startswith("{*}", self.at) and self.text[self.at + 3 : self.at + 4].strip():
             self.at += 3
-            raise LineRefused(line, "`{*}` is not taken: write the words out")
+            raise Refused("`{*}` is not taken: write the words out", line)
         if self.peek() == "{":
             text = self.braces()
             self.must_end(line, end, "brace")
@@ -135,37 +160,31 @@ class _Parser:
             self.at += 1
             self.must_end(line, end, "quote")
             return Word(line, parts)
-        return Word(line, self.parts(_BLANK + "\n;" + end, line))
+        return Word(line, self.parts(_ENDS + end, line))
 
     def must_end(self, line: int, end: str, what: str) -> None:
         char = self.peek()
-        if char and char not in _BLANK + "\n;" + end and not self.continued():
-            raise LineRefused(line, f"`{char}` follows a closing {what} without a blank")
+        if char and char not in _ENDS + end and not _JOIN.match(self.text, self.at):
+            raise Refused(f"`{char}` follows a closing {what} without a blank", line)
 
     def braces(self) -> str:
         begin, depth = self.at, 0
-        while char := self.peek():
-            if char == "\\":
-                self.at += 1
-            elif char == "{":
-                depth += 1
-            elif char == "}":
-                depth -= 1
-                if not depth:
-                    self.at += 1
-                    return self.text[begin + 1 : self.at - 1]
-            self.at += 1
-        raise _Unclosed(self.line(begin), "`{` is never closed, so nothing after it could be read")
+        for found in _BRACE.finditer(self.text, begin):
+            depth += {"{": 1, "}": -1}.get(found[0], 0)
+            if not depth:
+                self.at = found.end()
+                return self.text[begin + 1 : self.at - 1]
+        raise _Unclosed("`{` is never closed, so nothing after it could be read", self.line(begin))
 
     def parts(self, ends: str, line: int) -> tuple[Part, ...]:
         """Read up to one of the characters `ends`; a quote or parenthesis must be there."""
         found: list[Part] = []
         text = ""
         while (char := self.peek()) and char not in ends:
-            if self.continued():
-                if ends != '"' and ends != ")":
+            if _JOIN.match(self.text, self.at):
+                if ends not in ('"', ")"):
                     break
-                self.join()
+                self.skip(_JOIN)
                 text += " "
             elif char == "\\":
                 text += self.escape()
@@ -180,7 +199,7 @@ class _Parser:
                 self.at += 1
         if not char and ends in ('"', ")"):
             opened = '"' if ends == '"' else "("
-            raise _Unclosed(line, f"`{opened}` is never closed, so nothing after it could be read")
+            raise _Unclosed(f"`{opened}` is never closed, so nothing after it could be read", line)
         if text or not found:
             found.append(Literal(text))
         return tuple(found)
@@ -195,13 +214,11 @@ class _Parser:
         self.at += 1
         if self.peek() == "{":
             return self.named(self.braces())
-        begin = self.at
-        while (char := self.peek()) and _names(char):
-            self.at += 1
-        name = self.text[begin : self.at]
+        name = self.skip(_NAME)
         if self.peek() == "(" and name:
             self.at += 1
-            index = self.nest(lambda: self.parts(")", line), line)
+            with self.nest(line):
+                index = self.parts(")", line)
             self.at += 1
             return Variable(name, index)
         return Variable(name) if name else Literal("$")
@@ -213,28 +230,24 @@ class _Parser:
         return Variable(name)
 
     def bracket(self) -> Bracket:
-        begin = self.line()
+        line = self.line()
         self.at += 1
-
-        def commands() -> tuple[Command, ...]:
-            found = []
-            while True:
-                command = self.command("]")
-                if command is not None:
-                    found.append(command)
-                if self.peek() == "]":
-                    self.at += 1
-                    return tuple(found)
+        found: list[Command] = []
+        with self.nest(line):
+            while self.peek() != "]":
                 if not self.peek():
-                    raise _Unclosed(begin, "`[` is never closed, so nothing after it could be read")
+                    raise _Unclosed("`[` is never closed, so nothing after it could be read", line)
+                if command := self.command("]"):
+                    found.append(command)
+        self.at += 1
+        return Bracket(tuple(found))
 
-        return Bracket(self.nest(commands, begin))
-
-    def nest(self, read: Callable[[], _T], line: int) -> _T:
+    @contextmanager
+    def nest(self, line: int) -> Iterator[None]:
         self.nested += 1
         if self.nested > MOST_NESTED:
-            raise _Unclosed(line, f"more than {MOST_NESTED} brackets within brackets")
+            raise _Unclosed(f"more than {MOST_NESTED} brackets within brackets", line)
         try:
-            return read()
+            yield
         finally:
             self.nested -= 1

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-from perhop.import_ns2.remarks import LineRefused
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from perhop.import_ns2.script import Script, Start
-    from perhop.import_ns2.things import Agent, Application, Thing
+from perhop.import_ns2.remarks import Refused
+from perhop.import_ns2.script import Script
+from perhop.import_ns2.things import Agent, Start, Thing
 
 Pair = tuple[int, int]
 
@@ -24,7 +20,6 @@ class Flow:
     name: str
     sender: Agent
     receiver: Agent
-    source: Application | None
     start: Start
     ends: Pair
 
@@ -45,14 +40,20 @@ class Plan:
     ways: dict[Pair, tuple[int, ...]] = field(default_factory=dict)
     """Nodes that packets from one node to another pass, both included."""
     routers: frozenset[int] = frozenset()
-    refused: list[LineRefused] = field(default_factory=list)
+    refused: list[tuple[int, str]] = field(default_factory=list)
+    """Lines and why; 0 where no line is meant."""
     idle: list[tuple[Agent, str]] = field(default_factory=list)
     """Agents that never send, and why they are left out."""
+
+    def refuse(self, line: int, why: str | Refused) -> None:
+        """Refuse a line, or the one that is known already."""
+        known = why.line if isinstance(why, Refused) else 0
+        self.refused.append((known or line, str(why)))
 
     def follow(self, line: int, why: str) -> None:
         """Refuse a line that only follows from refused lines, unless there are some."""
         if not self.script.refused:
-            self.refused.append(LineRefused(line, why))
+            self.refuse(line, why)
 
 
 def plan(script: Script) -> Plan:
@@ -96,19 +97,17 @@ def _links(made: Plan) -> None:
         if (other, one) not in made.script.network.directions:
             back = f"{made.names[other]} to {made.names[one]}"
             why = f"there is no link back from {back}: perhop's links go both ways"
-            made.refused.append(LineRefused(direction.line, why))
+            made.refuse(direction.line, why)
 
 
 def _flows(made: Plan) -> None:
     script = made.script
     senders = script.network.senders
-    connected = {id(agent) for agent in senders}
-    for key, start in script.starts.items():
-        if key not in connected:
-            made.follow(start.line, "what it starts is connected to no receiver that is taken")
+    for agent in script.started:
+        if agent.start and not agent.peer:
+            made.follow(agent.start.line, "what it starts is connected to no receiver that is taken")
     for agent, name in zip(senders, _unique(senders, "f"), strict=True):
-        found = script.starts.get(id(agent))
-        receiver = agent.peer
+        found, receiver = agent.start, agent.peer
         if receiver is None or agent.node is None or receiver.node is None:
             continue
         if found is None:
@@ -116,11 +115,10 @@ def _flows(made: Plan) -> None:
         elif found.at_ns >= script.end_ns:
             made.idle.append((agent, "it starts when the run has ended"))
         elif agent.node is receiver.node:
-            made.refused.append(LineRefused(agent.link_line, "both ends are at one node"))
+            made.refuse(agent.link_line, "both ends are at one node")
         else:
             ends = agent.node.number, receiver.node.number
-            source = script.sources.get(id(agent))
-            made.flows.append(Flow(name, agent, receiver, source, found, ends))
+            made.flows.append(Flow(name, agent, receiver, found, ends))
     if not made.flows:
         made.follow(0, "nothing sends: no flow is left")
 
@@ -157,6 +155,6 @@ def _roles(made: Plan, neighbours: dict[int, list[int]]) -> None:
     hosts = {node for flow in made.flows for node in flow.ends}
     for node in sorted(between & hosts):
         why = "it has agents and forwards packets, which hosts do not: give its agents a node of their own"
-        made.refused.append(LineRefused(made.script.network.nodes[node].line, why))
+        made.refuse(made.script.network.nodes[node].line, why)
     several = {node for node, others in neighbours.items() if len(others) > 1}
     made.routers = frozenset((between | several) - hosts)

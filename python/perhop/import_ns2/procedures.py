@@ -2,54 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from perhop.import_ns2.parser import parse
-from perhop.import_ns2.syntax import Bracket
-
-if TYPE_CHECKING:
-    from perhop.import_ns2.interpreter import Procedure
-    from perhop.import_ns2.syntax import Command
+from perhop.import_ns2.interpreter import Procedure
+from perhop.import_ns2.parser import Bracket, Command, parse
 
 _LOOKING = """
 append array break close continue exec exit expr flush for foreach format global if incr lappend lindex list
 llength open proc puts return set string unset upvar variable while
 """
+"""Commands that leave the network alone."""
 _READING = """
 cleartrace close color flush-trace get-bytes-integrator get-delay-samples get-pkts-integrator getAverage
 getAverageV getCurrent getStat halt id link newpoint now printPHBTable printPolicerTable printPolicyTable
 printStats printWRR queue reset sample-queue-size
 """
-_COUNTERS = "barrivals_ bdepartures_ bdrops_ bytes_ npkts_ nlost_ pdrops_ parrivals_ sum_"
-LOOKING = frozenset(_LOOKING.split())
-"""Commands that leave the network alone."""
-READING = frozenset(_READING.split())
 """Methods that do so."""
-COUNTERS = frozenset(_COUNTERS.split())
+_COUNTERS = "barrivals_ bdepartures_ bdrops_ bytes_ npkts_ nlost_ pdrops_ parrivals_ sum_"
 """What may be set back, as it is read alone."""
 
 
 def ends(text: str, known: dict[str, Procedure]) -> bool:
     """Return whether commands end the run, themselves or by a procedure."""
-    names = {name for name in _reached(text, known) if name in known}
-    return any(
-        command.words[0].plain == "exit" or [word.plain for word in command.words[1:2]] == ["halt"]
-        for script in (text, *(known[name].body for name in names))
-        for command in parse(script).commands
-    )
-
-
-def _reached(text: str, known: dict[str, Procedure]) -> list[str]:
-    """Return the procedures that commands call, those that these call, and so on."""
-    found: list[str] = []
-    scripts = [text]
+    scripts, called = [text], set[str]()
     while scripts:
         for command in parse(scripts.pop()).commands:
             name = command.words[0].plain
-            if name in known and name not in found:
-                found.append(name)
+            if name == "exit" or [word.plain for word in command.words[1:2]] == ["halt"]:
+                return True
+            if name in known and name not in called:
+                called.add(name)
                 scripts.append(known[name].body)
-    return found
+    return False
 
 
 def only_looks(text: str, known: dict[str, Procedure]) -> bool:
@@ -64,19 +46,13 @@ def only_looks(text: str, known: dict[str, Procedure]) -> bool:
         if parsed.mistakes:
             return False
         commands = list(parsed.commands)
-        while commands:
-            command = commands.pop()
+        for command in commands:
             more = _looks(command, known)
             if more is None:
                 return False
             scripts += more
-            commands += [
-                inner
-                for word in command.words
-                for part in word.parts
-                if isinstance(part, Bracket)
-                for inner in part.commands
-            ]
+            inner = [part for word in command.words for part in word.parts if isinstance(part, Bracket)]
+            commands += [one for part in inner for one in part.commands]
     return True
 
 
@@ -88,24 +64,17 @@ def _looks(command: Command, known: dict[str, Procedure]) -> list[str] | None:
         return [known[name].body]
     if name is None:
         return _reads(words[1:], known)
-    if name not in LOOKING:
-        return None
-    return [script or "" for script in _bodies(name, words)]
+    return [script or "" for script in _bodies(name, words)] if name in _LOOKING.split() else None
 
 
 def _reads(words: list[str | None], known: dict[str, Procedure]) -> list[str] | None:
     method = words[0] if words else ""
     if method == "set":
-        return [] if len(words) == 2 or words[1] in COUNTERS else None
+        return [] if len(words) == 2 or words[1] in _COUNTERS.split() else None
     if method == "at":
-        called = command_name(words[-1] or "")
-        return [known[called].body] if called in known else None
-    return [] if method in READING else None
-
-
-def command_name(text: str) -> str:
-    """Return the first word of a script."""
-    return (text.split() or [""])[0]
+        called = (words[-1] or "").split()[:1]
+        return [known[called[0]].body] if called and called[0] in known else None
+    return [] if method in _READING.split() else None
 
 
 def _bodies(name: str, words: list[str | None]) -> list[str | None]:

@@ -49,11 +49,6 @@ def number(text: str) -> int | float | None:
     return found if math.isfinite(found) else None
 
 
-def text_of(value: int | float) -> str:
-    """Return a number as Tcl prints it."""
-    return repr(value)
-
-
 def real(text: str, what: str) -> float:
     """Return a number, or refuse."""
     found = number(text)

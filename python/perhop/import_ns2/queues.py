@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
+from perhop.import_ns2.interpreter import Interpreter
 from perhop.import_ns2.quantities import real, whole
 from perhop.import_ns2.remarks import Refused, need
-from perhop.import_ns2.things import Thing
-
-if TYPE_CHECKING:
-    from perhop.import_ns2.interpreter import Interpreter
+from perhop.import_ns2.things import SEEN, Thing
 
 MOST_QUEUES = 8
 MODES = {"RIO-C": "coupled", "RIO-D": "decoupled", "WRED": "shared", "DROP": "drop"}
@@ -31,6 +29,10 @@ class Policy(NamedTuple):
     numbers: tuple[float, ...]
     line: int
 
+    def is_for(self, pair: tuple[int, int]) -> bool:
+        """Return whether it is for packets from one node to another."""
+        return self.source in (None, pair[0]) and self.destination in (None, pair[1])
+
 
 class Curve(NamedTuple):
     """``configQ``: thresholds in packets, largest probability, weight or None, line."""
@@ -47,7 +49,7 @@ class Queue(Thing):
 
     left_out: ClassVar[dict[str, str]] = dict.fromkeys(
         ("attach", "trace", "reset", "printStats", "printPHBTable", "printPolicyTable", "printPolicerTable"),
-        "it changes what is seen, not what happens",
+        SEEN,
     )
 
     @property
@@ -78,52 +80,47 @@ class DsRed(Queue):
         """Whether it meters and marks."""
         return self.kind.endswith("/edge")
 
-    def take(self, interpreter: Interpreter, method: str, given: list[str]) -> str:
-        """Take the commands of ns-2's DiffServ module."""
-        name = _METHODS.get(method)
-        if name is None:
-            if method == "addQueueRate":
-                raise Refused("perhop's priorities have no largest rate: use `cbq` with `bounded`")
-            return super().take(interpreter, method, given)
-        if name.startswith("_policy") and not self.edge:
+    def _must_be_edge(self, method: str) -> None:
+        if not self.edge:
             raise Refused(f"`{method}` is for dsRED/edge")
-        getattr(self, name)(interpreter, given)
-        return ""
 
-    def _mean(self, _interpreter: Interpreter, given: list[str]) -> None:
+    def _take_addQueueRate(self, _interpreter: Interpreter, _given: list[str]) -> None:
+        raise Refused("perhop's priorities have no largest rate: use `cbq` with `bounded`")
+
+    def _take_meanPktSize(self, _interpreter: Interpreter, given: list[str]) -> None:
         need(len(given) == 1, "meanPktSize BYTES")
         self.mean = float(whole(given[0], "the mean packet", least=1))
 
-    def _precedences(self, _interpreter: Interpreter, given: list[str]) -> None:
+    def _take_setNumPrec(self, _interpreter: Interpreter, given: list[str]) -> None:
         need(len(given) == 1, "setNumPrec NUMBER")
         self.precedences = whole(given[0], "the number of precedences", least=1)
         if self.precedences > 3:
             raise Refused("perhop's `gred` has three drop precedences")
 
-    def _mode(self, _interpreter: Interpreter, given: list[str]) -> None:
+    def _take_setMREDMode(self, _interpreter: Interpreter, given: list[str]) -> None:
         if given and given[0] not in MODES:
             raise Refused(f"mode `{given[0]}` is none of {', '.join(MODES)}")
         need(len(given) in (1, 2), "setMREDMode MODE QUEUE")
         queues = [whole(given[1], "the queue")] if len(given) == 2 else range(MOST_QUEUES)
         self.modes |= dict.fromkeys(queues, given[0])
 
-    def _schedule(self, _interpreter: Interpreter, given: list[str]) -> None:
+    def _take_setSchedularMode(self, _interpreter: Interpreter, given: list[str]) -> None:
         if given == ["WIRR"]:
             raise Refused("perhop's `wrr` is not interleaved")
         if len(given) != 1 or given[0] not in SCHEDULERS:
             raise Refused(f"a scheduler is one of {', '.join(SCHEDULERS)}")
         self.scheduler = given[0]
 
-    def _weigh(self, _interpreter: Interpreter, given: list[str]) -> None:
+    def _take_addQueueWeights(self, _interpreter: Interpreter, given: list[str]) -> None:
         need(len(given) == 2, "addQueueWeights QUEUE WEIGHT")
         self.weights[whole(given[0], "the queue")] = whole(given[1], "the weight", least=1)
 
-    def _entry(self, _interpreter: Interpreter, given: list[str]) -> None:
+    def _take_addPHBEntry(self, _interpreter: Interpreter, given: list[str]) -> None:
         need(len(given) == 3, "addPHBEntry CODEPOINT QUEUE PRECEDENCE")
         code = code_point(given[0])
         self.marks[code] = whole(given[1], "the queue"), whole(given[2], "the precedence")
 
-    def _configure(self, interpreter: Interpreter, given: list[str]) -> None:
+    def _take_configQ(self, interpreter: Interpreter, given: list[str]) -> None:
         need(len(given) in (5, 6), "configQ QUEUE PRECEDENCE MIN MAX PROBABILITY WEIGHT")
         place = whole(given[0], "the queue"), whole(given[1], "the precedence")
         low, high, largest, *weight = (real(one, "the number") for one in given[2:])
@@ -132,7 +129,8 @@ class DsRed(Queue):
         line = interpreter.line
         self.curves[place] = Curve(int(low), int(high), largest, weight[0] if weight else None, line)
 
-    def _policy(self, interpreter: Interpreter, given: list[str]) -> None:
+    def _take_addPolicyEntry(self, interpreter: Interpreter, given: list[str]) -> None:
+        self._must_be_edge("addPolicyEntry")
         need(len(given) >= 4, "addPolicyEntry SOURCE DESTINATION POLICER CODEPOINT ...")
         source, destination, policer, code, *rest = given
         if policer not in POLICERS:
@@ -147,7 +145,8 @@ class DsRed(Queue):
             Policy(_host(source), _host(destination), policer, code_point(code), numbers, interpreter.line)
         )
 
-    def _policy_codes(self, _interpreter: Interpreter, given: list[str]) -> None:
+    def _take_addPolicerEntry(self, _interpreter: Interpreter, given: list[str]) -> None:
+        self._must_be_edge("addPolicerEntry")
         if not given or given[0] not in POLICERS:
             raise Refused(f"policer `{' '.join(given)[:40]}` is not taken")
         policer, *codes = given
@@ -157,19 +156,6 @@ class DsRed(Queue):
         first, *others = (code_point(one) for one in codes)
         last = others[-1] if others else first
         self.policers[policer, first] = first, others[0] if len(others) == 2 else last, last
-
-
-_METHODS = {
-    "meanPktSize": "_mean",
-    "setNumPrec": "_precedences",
-    "setMREDMode": "_mode",
-    "setSchedularMode": "_schedule",
-    "addQueueWeights": "_weigh",
-    "addPHBEntry": "_entry",
-    "configQ": "_configure",
-    "addPolicyEntry": "_policy",
-    "addPolicerEntry": "_policy_codes",
-}
 
 
 def code_point(text: str) -> int:

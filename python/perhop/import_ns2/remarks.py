@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 MOST_SHOWN = 100
 """Characters of a line that a remark or a comment shows."""
+MOST_LEFT_OUT = 20
+"""Remarks that the head of a file repeats."""
 
 
 class Refused(Exception):
-    """A command that cannot be taken; the text is the reason in a sentence."""
+    """A command that cannot be taken: the reason in a sentence, and its line if that is another one."""
 
-
-class LineRefused(Refused):
-    """The same, of a line that is known already."""
-
-    def __init__(self, line: int, why: str) -> None:
+    def __init__(self, why: str, line: int = 0) -> None:
         super().__init__(why)
         self.line = line
+
+
+class LeftOut(Exception):
+    """A command without an effect on results; the text is its purpose."""
 
 
 def need(holds: bool, form: str) -> None:
@@ -45,6 +48,13 @@ def shown(text: str) -> str:
     first = text.strip().partition("\n")[0]
     plain = "".join(char if char.isprintable() else " " for char in first).strip()
     return plain if len(plain) <= MOST_SHOWN else f"{plain[: MOST_SHOWN - 3]}..."
+
+
+def listed(left_out: Sequence[Remark], what: str) -> list[str]:
+    """Return comments for the head of a file: the first remarks, and how many more there are."""
+    lines = ["#", f"# {what}:", *(f"#   {remark}" for remark in left_out[:MOST_LEFT_OUT])] if left_out else []
+    more = len(left_out) - MOST_LEFT_OUT
+    return [*lines, f"#   and {more} more"] if more > 0 else lines
 
 
 class Remarks:

@@ -3,40 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from perhop.import_ns2.builtins import BUILTINS
 from perhop.import_ns2.classes import Classes, ClassObject
 from perhop.import_ns2.defaults import NS2
-from perhop.import_ns2.interpreter import Interpreter, LeftOut, TooLong
-from perhop.import_ns2.parser import parse
+from perhop.import_ns2.interpreter import Interpreter, TooLong
+from perhop.import_ns2.parser import Command, parse
 from perhop.import_ns2.procedures import ends, only_looks
-from perhop.import_ns2.quantities import Drawn, nanoseconds, real, whole
-from perhop.import_ns2.remarks import Refused
+from perhop.import_ns2.quantities import Drawn, nanoseconds, whole
+from perhop.import_ns2.remarks import Refused, Remark
 from perhop.import_ns2.simulator import Event, Network
-from perhop.import_ns2.things import Agent, Application, Random, fresh
-
-if TYPE_CHECKING:
-    from perhop.import_ns2.remarks import Remark
-    from perhop.import_ns2.syntax import Command
-
-
-@dataclass
-class Start:
-    """When a sender begins, and how much it sends.
-
-    Parameters
-    ----------
-    at_ns, spread_ns
-        Its time, and how much later it may be drawn.
-    packets
-        Packets to send; None without end.
-    """
-
-    at_ns: int
-    spread_ns: int
-    packets: int | None
-    line: int
+from perhop.import_ns2.things import Agent, Application, Random, Start, fresh
 
 
 @dataclass
@@ -45,10 +22,7 @@ class Script:
 
     network: Network
     end_ns: int = 0
-    starts: dict[int, Start] = field(default_factory=dict)
-    """By `id` of the agent that sends."""
-    sources: dict[int, Application] = field(default_factory=dict)
-    """By `id` of the agent, the application that makes it send."""
+    started: list[Agent] = field(default_factory=list)
     refused: tuple[Remark, ...] = ()
     left_out: tuple[Remark, ...] = ()
 
@@ -92,15 +66,17 @@ class _Events:
 
     def take(self) -> None:
         """Take each ``$ns at``; the first that ends the run gives its length."""
-        ends_at = []
+        ends_at, known = [], self.interpreter.procedures
         for event in self.script.network.events:
             try:
-                if ends(event.script, self.interpreter.procedures):
+                if ends(event.script, known):
                     ends_at.append(_fixed(event.time))
+                elif only_looks(event.script, known):
+                    why = "it looks and changes nothing: a run leaves its tables and series"
+                    self.interpreter.left_out.add(event.line, event.text, why)
                 else:
-                    self.event(event)
-            except LeftOut as error:
-                self.interpreter.left_out.add(event.line, event.text, str(error))
+                    for command in parse(event.script, event.line).commands:
+                        self.command(event, command)
             except Refused as error:
                 self.interpreter.refused.add(event.line, event.text, str(error))
         if ends_at and min(ends_at) > 0:
@@ -109,12 +85,6 @@ class _Events:
         elif self.script.network.runs and not self.interpreter.refused:
             why = "no `$ns at` ends the run, by `exit`, `$ns halt` or a procedure that has one of them"
             self.interpreter.refused.add(0, "", why)
-
-    def event(self, event: Event) -> None:
-        if only_looks(event.script, self.interpreter.procedures):
-            raise LeftOut("it looks and changes nothing: a run leaves its tables and series")
-        for command in parse(event.script, event.line).commands:
-            self.command(event, command)
 
     def command(self, event: Event, command: Command) -> None:
         words = [self.interpreter.word(word) for word in command.words]
@@ -125,24 +95,23 @@ class _Events:
         if len(words) == 2 and words[1] == "stop":
             self.stops.append((_fixed(event.time), event))
             return
-        if isinstance(found, Application) and self.script.sources.setdefault(id(agent), found) is not found:
-            raise Refused("the agent has another application already")
-        if id(agent) in self.script.starts:
-            raise Refused(f"it is started by line {self.script.starts[id(agent)].line} already")
-        self.script.starts[id(agent)] = self.start(event, found, words[1:])
+        if isinstance(found, Application):
+            agent.source = agent.source or found
+            if agent.source is not found:
+                raise Refused("the agent has another application already")
+        if agent.start:
+            raise Refused(f"it is started by line {agent.start.line} already")
+        agent.start = self.start(event, agent, found, words[1:])
+        self.script.started.append(agent)
 
-    def start(self, event: Event, found: Agent | Application, words: list[str]) -> Start:
+    def start(self, event: Event, agent: Agent, found: Agent | Application, words: list[str]) -> Start:
         at, spread = _moment(event.time)
         packets = None
         ftp = found.kind == "Application/FTP" or found.kind.startswith("Agent/TCP")
         if ftp and len(words) == 2 and words[0] in ("produce", "producemore", "advance", "advanceby"):
             packets = whole(words[1], "the number of packets", least=1)
         elif ftp and len(words) == 2 and words[0] == "send":
-            agent = found.agent if isinstance(found, Application) else found
-            assert agent is not None
-            packets = -(
-                -whole(words[1], "the bytes", least=1) // int(real(agent.value("packetSize_"), "packetSize_"))
-            )
+            packets = -(-whole(words[1], "the bytes", least=1) // int(agent.real("packetSize_")))
         elif words != ["start"] or not isinstance(found, Application):
             raise Refused(f"`{' '.join(words)[:40]}` of {found.kind} is not taken at a time")
         return Start(at, spread, packets, event.line)

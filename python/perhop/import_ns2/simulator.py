@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import ClassVar, TypeVar
 
-from perhop.import_ns2.interpreter import Interpreter, LeftOut
+from perhop.import_ns2.interpreter import Interpreter
+from perhop.import_ns2.parser import Command
 from perhop.import_ns2.quantities import nanoseconds, rate, whole
 from perhop.import_ns2.queues import Queue
-from perhop.import_ns2.remarks import Refused, need, shown
-from perhop.import_ns2.things import Agent, Node, Thing, Unwanted, fresh
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from perhop.import_ns2.syntax import Command
+from perhop.import_ns2.remarks import LeftOut, Refused, need, shown
+from perhop.import_ns2.things import MONITORS, SEEN, TRACES, Agent, Node, Thing, Unwanted, fresh
 
 _T = TypeVar("_T", bound=Thing)
 
@@ -34,9 +31,8 @@ class Direction(Thing):
         self.queue = queue
         self.handle = ""
 
-    def take(self, interpreter: Interpreter, method: str, given: list[str]) -> str:
-        """Take `queue`."""
-        return self.handle if method == "queue" else super().take(interpreter, method, given)
+    def _take_queue(self, _interpreter: Interpreter, _given: list[str]) -> str:
+        return self.handle
 
 
 @dataclass
@@ -61,23 +57,14 @@ class Network:
     runs: bool = False
 
 
-_SEEN = "it changes what is seen, not what happens"
-_TRACES = "traces are `--trace` of `perhop run`"
-
-
 class Simulator(Thing):
-    """``new Simulator``.
+    """``new Simulator``; `queue` makes a queue of a kind, as `Classes.queue` does."""
 
-    Parameters
-    ----------
-    queue
-        Makes one of a kind, as `Classes.queue` does.
-    """
-
+    unknown: ClassVar[str] = "`$ns {}` is not taken"
     left_out: ClassVar[dict[str, str]] = {
-        **dict.fromkeys(("color", "duplex-link-op", "simplex-link-op"), _SEEN),
-        **dict.fromkeys(("trace-all", "namtrace-all", "namtrace-all-wireless"), _TRACES),
-        **dict.fromkeys(("trace-queue", "namtrace-queue", "flush-trace"), _TRACES),
+        **dict.fromkeys(("color", "duplex-link-op", "simplex-link-op"), SEEN),
+        **dict.fromkeys(("trace-all", "namtrace-all", "namtrace-all-wireless"), TRACES),
+        **dict.fromkeys(("trace-queue", "namtrace-queue", "flush-trace"), TRACES),
         "use-scheduler": "it is how ns-2 keeps its events",
     }
 
@@ -88,20 +75,15 @@ class Simulator(Thing):
         self.queue = queue
         self.network = network
 
-    def take(self, interpreter: Interpreter, method: str, given: list[str]) -> str:
-        """Take a method of the simulator."""
-        name = _METHODS.get(method)
-        if name is None:
-            raise Refused(f"`$ns {method[:40]}` is not taken")
-        found: str = getattr(self, name)(interpreter, given)
-        return found
-
     def call(self, interpreter: Interpreter, command: Command) -> str:
         """Take a command; made objects are remembered as text."""
         self.text = shown(command.text)
         return super().call(interpreter, command)
 
-    def _node(self, interpreter: Interpreter, given: list[str]) -> str:
+    def _take_set(self, _interpreter: Interpreter, _given: list[str]) -> str:
+        raise self.refusal("set")
+
+    def _take_node(self, interpreter: Interpreter, given: list[str]) -> str:
         if given:
             raise Refused("a node takes no arguments")
         if len(self.network.nodes) >= MOST_NODES:
@@ -110,11 +92,11 @@ class Simulator(Thing):
         self.network.nodes.append(node)
         return fresh(interpreter, node)
 
-    def _duplex(self, interpreter: Interpreter, given: list[str]) -> str:
-        self._simplex(interpreter, given)
-        return self._simplex(interpreter, [given[1], given[0], *given[2:]])
+    def _take_duplex_link(self, interpreter: Interpreter, given: list[str]) -> None:
+        self._take_simplex_link(interpreter, given)
+        self._take_simplex_link(interpreter, [given[1], given[0], *given[2:]])
 
-    def _simplex(self, interpreter: Interpreter, given: list[str]) -> str:
+    def _take_simplex_link(self, interpreter: Interpreter, given: list[str]) -> None:
         if len(given) != 5:
             raise Refused("a link is made with two nodes, rate, delay and the kind of its queue")
         ends = _pair(interpreter, given)
@@ -129,9 +111,8 @@ class Simulator(Thing):
         made = Direction(ends, rate(given[2]), nanoseconds(given[3]), queue)
         made.handle = fresh(interpreter, queue)
         self.network.directions[place] = made
-        return ""
 
-    def _link(self, interpreter: Interpreter, given: list[str]) -> str:
+    def _take_link(self, interpreter: Interpreter, given: list[str]) -> str:
         return fresh(interpreter, self._direction(interpreter, given))
 
     def _direction(self, interpreter: Interpreter, given: list[str]) -> Direction:
@@ -141,19 +122,18 @@ class Simulator(Thing):
             raise Refused("there is no link between these nodes that is taken")
         return found
 
-    def _limit(self, interpreter: Interpreter, given: list[str]) -> str:
+    def _take_queue_limit(self, interpreter: Interpreter, given: list[str]) -> str:
         need(len(given) == 3, "queue-limit FROM TO PACKETS")
         whole(given[2], "the limit", least=1)
         queue = self._direction(interpreter, given[:2]).queue
-        return queue.set(interpreter, ["limit_", given[2]])
+        return queue.take(interpreter, "set", ["limit_", given[2]])
 
-    def _attach(self, interpreter: Interpreter, given: list[str]) -> str:
+    def _take_attach_agent(self, interpreter: Interpreter, given: list[str]) -> None:
         need(len(given) == 2, "attach-agent NODE AGENT")
         agent = _thing(interpreter, given[1], Agent, "an agent")
         agent.node = _thing(interpreter, given[0], Node, "a node")
-        return ""
 
-    def _connect(self, interpreter: Interpreter, given: list[str]) -> str:
+    def _take_connect(self, interpreter: Interpreter, given: list[str]) -> None:
         need(len(given) == 2, "connect SENDER RECEIVER")
         sender, receiver = (_thing(interpreter, one, Agent, "an agent") for one in given)
         if sender.kind in ("Agent/Null", "Agent/LossMonitor") or sender.kind.startswith("Agent/TCPSink"):
@@ -165,47 +145,26 @@ class Simulator(Thing):
         sender.peer = receiver
         sender.link_line = interpreter.line
         self.network.senders.append(sender)
-        return ""
 
-    def _at(self, interpreter: Interpreter, given: list[str]) -> str:
+    def _take_at(self, interpreter: Interpreter, given: list[str]) -> None:
         need(len(given) == 2, "at TIME COMMAND")
         self.network.events.append(Event(given[0], given[1], interpreter.line, self.text))
-        return ""
 
-    def _monitor(self, interpreter: Interpreter, given: list[str]) -> str:
+    def _take_monitor_queue(self, interpreter: Interpreter, given: list[str]) -> str:
         made = Unwanted("a monitor", interpreter.line, self.text)
-        interpreter.left_out.add(
-            interpreter.line, self.text, "monitors are not needed: a run leaves its tables"
-        )
+        interpreter.left_out.add(interpreter.line, self.text, MONITORS)
         return fresh(interpreter, made)
 
-    def _routes(self, _interpreter: Interpreter, given: list[str]) -> str:
+    def _take_rtproto(self, _interpreter: Interpreter, given: list[str]) -> None:
         if given and given[0] in ("Static", "Session"):
             raise LeftOut("routes are the fewest hops")
         raise Refused("perhop's routes are the fewest hops, and stay")
 
-    def _now(self, _interpreter: Interpreter, _given: list[str]) -> str:
+    def _take_now(self, _interpreter: Interpreter, _given: list[str]) -> str:
         return "0"
 
-    def _run(self, _interpreter: Interpreter, _given: list[str]) -> str:
+    def _take_run(self, _interpreter: Interpreter, _given: list[str]) -> None:
         self.network.runs = True
-        return ""
-
-
-_METHODS = {
-    "node": "_node",
-    "duplex-link": "_duplex",
-    "simplex-link": "_simplex",
-    "link": "_link",
-    "queue-limit": "_limit",
-    "attach-agent": "_attach",
-    "connect": "_connect",
-    "at": "_at",
-    "monitor-queue": "_monitor",
-    "rtproto": "_routes",
-    "now": "_now",
-    "run": "_run",
-}
 
 
 def _thing(interpreter: Interpreter, handle: str, kind: type[_T], what: str) -> _T:
@@ -218,7 +177,5 @@ def _thing(interpreter: Interpreter, handle: str, kind: type[_T], what: str) -> 
 def _pair(interpreter: Interpreter, given: list[str]) -> tuple[Node, Node]:
     if len(given) < 2:
         raise Refused("two nodes are needed")
-    return (
-        _thing(interpreter, given[0], Node, "a node"),
-        _thing(interpreter, given[1], Node, "a node"),
-    )
+    one, other = (_thing(interpreter, handle, Node, "a node") for handle in given[:2])
+    return one, other

@@ -1,46 +1,33 @@
-"""Quantities, names and comments as a scenario file has them."""
+"""Values, tables and comments as a scenario file has them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from typing import TYPE_CHECKING
 
-from perhop.units import written_rate, written_time
+from perhop.import_ns2.defaults import Setting
+from perhop.import_ns2.things import Thing
+from perhop.scenario import overrides
 
-if TYPE_CHECKING:
-    from perhop.import_ns2.defaults import Setting
-
-
-def time(ns: int) -> str:
-    """Return a time, exact."""
-    return text(written_time(ns))
+Row = tuple[str, object, str]
+"""Key, value and comment."""
 
 
-def rate(bit_s: int) -> str:
-    """Return a rate, exact."""
-    return text(written_rate(bit_s))
+def written(value: object) -> str:
+    """Return a value on one line; quotes are about those keys alone that need them."""
+    if isinstance(value, Decimal):
+        return f"{value:f}"
+    if isinstance(value, Mapping):
+        keys = [key if re.fullmatch(r"[A-Za-z_]\w*", key, re.ASCII) else written(key) for key in value]
+        pairs = zip(keys, map(written, value.values()), strict=True)
+        return f"{{ {', '.join(f'{key} = {one}' for key, one in pairs)} }}"
+    return overrides.toml(value, "")
 
 
-def real(value: float) -> str:
+def real(value: float) -> Decimal:
     """Return a number of at most ten digits."""
-    return f"{Decimal(f'{value:.10g}'):f}"
-
-
-def text(value: str) -> str:
-    """Return a string; names and code points have nothing to escape."""
-    return f'"{value}"'
-
-
-def strings(values: Iterable[str]) -> str:
-    """Return a string, or a list of several."""
-    several = [text(value) for value in values]
-    return several[0] if len(several) == 1 else f"[{', '.join(several)}]"
-
-
-def truth(value: bool) -> str:
-    """Return true or false."""
-    return "true" if value else "false"
+    return Decimal(f"{value:.10g}")
 
 
 def source(line: int, command: str) -> str:
@@ -55,11 +42,13 @@ def origin(name: str, setting: Setting) -> str:
     return f"{where}: {name} {value}"
 
 
-def table(entries: Iterable[tuple[str, str, str]]) -> list[str]:
-    """Return lines of key, value and comment, the comments in a column."""
-    rows = list(entries)
-    width = min(max((len(f"{key} = {value}") for key, value, _ in rows), default=0), 44)
-    return [
-        f"{f'{key} = {value}':{width}}  # {comment}" if comment else f"{key} = {value}"
-        for key, value, comment in rows
-    ]
+def row(thing: Thing, key: str, name: str, value: object, before: str = "") -> Row:
+    """Return a row whose value is from a setting of ns-2."""
+    return key, value, before + origin(name, thing.settings[name])
+
+
+def table(rows: Iterable[Row]) -> list[str]:
+    """Return lines of rows, the comments in a column."""
+    lines = [(f"{key} = {written(value)}", comment) for key, value, comment in rows]
+    width = min(max((len(line) for line, _ in lines), default=0), 44)
+    return [f"{line:{width}}  # {comment}" if comment else line for line, comment in lines]

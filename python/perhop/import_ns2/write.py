@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from perhop.import_ns2 import toml
-from perhop.import_ns2.marking import edges
-from perhop.import_ns2.plan import plan
-from perhop.import_ns2.remarks import LineRefused, Remark, shown
+from perhop.import_ns2.edges import conditioners
+from perhop.import_ns2.plan import Plan, plan
+from perhop.import_ns2.remarks import Refused, Remark, listed, shown
 from perhop.import_ns2.script import read
-from perhop.import_ns2.write_edges import conditioners
+from perhop.import_ns2.simulator import Direction
 from perhop.import_ns2.write_flows import flows
 from perhop.import_ns2.write_queues import port
-
-if TYPE_CHECKING:
-    from perhop.import_ns2.plan import Plan
-    from perhop.import_ns2.simulator import Direction
-
-MOST_LEFT_OUT = 20
-"""Lines that are left out which the head of the file repeats."""
+from perhop.units import written_rate, written_time
 
 
 class Imported(NamedTuple):
@@ -31,49 +25,28 @@ class Imported(NamedTuple):
 
 
 def imported(text: str, name: str) -> Imported:
-    """Make a scenario of a script of ns-2.
+    """Make a scenario of a script of ns-2, or name every line that is refused; nothing is executed.
 
-    Parameters
-    ----------
-    name
-        What the head of the scenario calls it.
-
-    Returns
-    -------
-    Imported
-        The scenario, or every line that is refused, with the reason; nothing of the script is executed.
+    The head of the scenario calls the script by `name`.
     """
     script = read(text)
-    lines = text.split("\n")
+    lines = dict(enumerate(text.split("\n"), 1))
     made = plan(script)
-    parts = [_network(made), conditioners(made, edges(made)), flows(made)]
-    remarks = [*script.refused, *(_remark(error, lines) for error in made.refused)]
+    parts = [_network(made), conditioners(made), flows(made)]
+    planned = (Remark(line, shown(lines.get(line, "")), why) for line, why in made.refused)
     left_out = [*script.left_out, *(Remark(agent.line, agent.text, why) for agent, why in made.idle)]
     left_out.sort(key=lambda remark: remark.line)
-    refused = tuple(sorted(dict.fromkeys(remarks), key=lambda remark: remark.line))
+    refused = tuple(sorted(dict.fromkeys((*script.refused, *planned)), key=lambda remark: remark.line))
     if refused:
         return Imported("", refused, tuple(left_out))
-    head = _head(script.end_ns, name, left_out)
-    whole = "\n".join([*head, *(line for part in parts for line in part)]) + "\n"
-    return Imported(whole, (), tuple(left_out))
-
-
-def _remark(error: LineRefused, lines: list[str]) -> Remark:
-    known = 0 < error.line <= len(lines)
-    return Remark(error.line, shown(lines[error.line - 1]) if known else "", str(error))
-
-
-def _head(end_ns: int, name: str, left_out: list[Remark]) -> list[str]:
-    lines = [
+    head = [
         f"# Made by `perhop import ns2` from {shown(name)}. A comment says which line a part is from, or",
         "# that a value is a default of ns-2.35; docs/import-ns2.md says what differs.",
+        *listed(left_out, "Left out, as it changes no result"),
+        *("", "[run]", "seed = 1", f'duration = "{written_time(script.end_ns)}"'),
     ]
-    if left_out:
-        lines += ["#", "# Left out, as it changes no result:"]
-        lines += [f"#   {remark}" for remark in left_out[:MOST_LEFT_OUT]]
-    if len(left_out) > MOST_LEFT_OUT:
-        lines.append(f"#   and {len(left_out) - MOST_LEFT_OUT} more")
-    return [*lines, "", "[run]", "seed = 1", f"duration = {toml.time(end_ns)}"]
+    whole = "\n".join(line for part in (head, *parts) for line in part) + "\n"
+    return Imported(whole, (), tuple(left_out))
 
 
 def _network(made: Plan) -> list[str]:
@@ -90,22 +63,23 @@ def _network(made: Plan) -> list[str]:
         if back is not None and (other, one) not in done:
             try:
                 lines += _link(made, there, back)
-            except LineRefused as error:
-                made.refused.append(error)
+            except Refused as error:
+                made.refuse(there.line, error)
     return lines
 
 
 def _link(made: Plan, there: Direction, back: Direction) -> list[str]:
     one, other = (made.names[node.number] for node in there.ends)
-    rate, delay = toml.rate(there.bit_s), toml.time(there.delay_ns)
-    if there.bit_s != back.bit_s:
-        rate = f'{{ "{one}->{other}" = {rate}, "{other}->{one}" = {toml.rate(back.bit_s)} }}'
-    if there.delay_ns != back.delay_ns:
-        delay = f'{{ "{one}->{other}" = {delay}, "{other}->{one}" = {toml.time(back.delay_ns)} }}'
+    ways = {f"{one}->{other}": there, f"{other}->{one}": back}
+    rates = {way: written_rate(link.bit_s) for way, link in ways.items()}
+    delays = {way: written_time(link.delay_ns) for way, link in ways.items()}
+    rows: list[toml.Row] = [("ends", [one, other], "")]
+    for key, both in (("rate", rates), ("delay", delays)):
+        rows.append((key, both if len({*both.values()}) > 1 else next(iter(both.values())), ""))
     lines = ["", toml.source(there.line, there.text)]
     if back.line != there.line:
         lines.append(toml.source(back.line, back.text))
-    lines += ["[[link]]", f'ends = ["{one}", "{other}"]', f"rate = {rate}", f"delay = {delay}"]
+    lines += ["[[link]]", *toml.table(rows)]
     ports = [port(there.queue), port(back.queue)]
     if ports[0] == ports[1]:
         return [*lines, "", "[[port]]", f'between = ["{one}", "{other}"]', *ports[0]]

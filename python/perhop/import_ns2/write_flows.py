@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from perhop.import_ns2 import toml
-from perhop.import_ns2.quantities import nanoseconds, number, rate, real, truth, whole
-from perhop.import_ns2.remarks import LineRefused, Refused
-
-if TYPE_CHECKING:
-    from perhop.import_ns2.plan import Flow, Plan
-    from perhop.import_ns2.things import Application
+from perhop.import_ns2.plan import Flow, Plan
+from perhop.import_ns2.quantities import nanoseconds, number, rate
+from perhop.import_ns2.remarks import Refused
+from perhop.import_ns2.things import Application
+from perhop.units import written_rate, written_time
 
 RECOVERY = {
     "Agent/TCP": "tahoe",
@@ -35,10 +32,8 @@ def flows(plan: Plan) -> list[str]:
         port = ports[flow.ends] = ports.get(flow.ends, 49151) + 1
         try:
             lines += ["", *(_tcp(plan, flow, profiles, port) if flow.tcp else _udp(plan, flow, port))]
-        except LineRefused as error:
-            plan.refused.append(error)
         except Refused as error:
-            plan.refused.append(LineRefused(flow.sender.line, str(error)))
+            plan.refuse(flow.sender.line, error)
     made = [
         line
         for body, name in profiles.items()
@@ -47,26 +42,21 @@ def flows(plan: Plan) -> list[str]:
     return made + lines
 
 
-def _ends(plan: Plan, flow: Flow, port: int) -> list[tuple[str, str, str]]:
+def _ends(plan: Plan, flow: Flow, port: int) -> list[toml.Row]:
     start = flow.start
-    rows = [
-        ("name", toml.text(flow.name), ""),
-        ("from", toml.text(plan.names[flow.ends[0]]), ""),
-        ("to", toml.text(plan.names[flow.ends[1]]), ""),
-        ("start", toml.time(start.at_ns), f"line {start.line}"),
+    rows: list[toml.Row] = [
+        ("name", flow.name, ""),
+        ("from", plan.names[flow.ends[0]], ""),
+        ("to", plan.names[flow.ends[1]], ""),
+        ("start", written_time(start.at_ns), f"line {start.line}"),
     ]
     if start.spread_ns:
-        rows.append(("start_jitter", toml.time(start.spread_ns), f"line {start.line}: uniform"))
+        rows.append(("start_jitter", written_time(start.spread_ns), f"line {start.line}: uniform"))
     if port > 49152:
-        rows.append(("ports", f"[{port}, 5001]", "another flow has these hosts"))
-    prio = flow.sender.settings["prio_"]
-    if number(prio.value):
-        rows.append(("mark", toml.text(str(whole(prio.value, "prio_"))), toml.origin("prio_", prio)))
+        rows.append(("ports", [port, 5001], "another flow has these hosts"))
+    if number(flow.sender.value("prio_")):
+        rows.append(toml.row(flow.sender, "mark", "prio_", str(flow.sender.whole("prio_"))))
     return rows
-
-
-def _comment(flow: Flow) -> str:
-    return toml.source(flow.sender.line, flow.sender.text)
 
 
 def _tcp(plan: Plan, flow: Flow, profiles: dict[tuple[str, ...], str], port: int) -> list[str]:
@@ -75,25 +65,24 @@ def _tcp(plan: Plan, flow: Flow, profiles: dict[tuple[str, ...], str], port: int
     if body not in profiles:
         same = sum(name.startswith(f"ns2-{recovery}") for name in profiles.values())
         profiles[body] = f"ns2-{recovery}-{same + 1}" if same else f"ns2-{recovery}"
-    size = f', size = "{flow.start.packets}p"' if flow.start.packets else ""
-    rows = [*_ends(plan, flow, port), ("tcp", f'{{ profile = "{profiles[body]}"{size} }}', "")]
+    size = {"size": f"{flow.start.packets}p"} if flow.start.packets else {}
+    rows = [*_ends(plan, flow, port), ("tcp", {"profile": profiles[body]} | size, "")]
     receiver = flow.receiver
     if receiver.kind.endswith("/DelAck"):
-        longest = toml.time(nanoseconds(receiver.value("interval_")))
-        why = toml.origin("interval_", receiver.settings["interval_"])
-        rows.append(("ack", f'{{ policy = "delayed", timeout = {longest} }}', why))
-    return [_comment(flow), "[[flow]]", *toml.table(rows)]
+        delayed = {"policy": "delayed", "timeout": receiver.time("interval_")}
+        rows.append(toml.row(receiver, "ack", "interval_", delayed))
+    return [toml.source(flow.sender.line, flow.sender.text), "[[flow]]", *toml.table(rows)]
 
 
 def _sizes(flow: Flow) -> tuple[int, int]:
     """Return payload and header: with perhop's timestamps, data and ACKs are as long as in ns-2."""
     sender = flow.sender
-    packet = whole(sender.value("packetSize_"), "packetSize_", least=1)
+    packet = sender.whole("packetSize_", least=1)
     wire = packet
-    stamps = truth(sender.value("timestamps_"), "timestamps_")
-    if truth(sender.value("useHeaders_"), "useHeaders_"):
+    stamps = sender.truth("timestamps_")
+    if sender.truth("useHeaders_"):
         wire += HEADER_BYTES + (TIMESTAMPS_BYTES if stamps else 0)
-    ack = whole(flow.receiver.value("packetSize_"), "packetSize_", least=1)
+    ack = flow.receiver.whole("packetSize_", least=1)
     options = OPTION_BYTES if stamps else 0
     if wire <= ack:
         raise Refused(f"packets of {wire} bytes are no longer than their ACKs of {ack}")
@@ -105,85 +94,69 @@ def _sizes(flow: Flow) -> tuple[int, int]:
 def _check(flow: Flow) -> None:
     sender, receiver = flow.sender, flow.receiver
     if not receiver.kind.startswith("Agent/TCPSink"):
-        raise LineRefused(sender.link_line, f"TCP is connected to {receiver.kind}")
+        raise Refused(f"TCP is connected to {receiver.kind}", sender.link_line)
     if ("/Sack1" in sender.kind) != ("/Sack1" in receiver.kind):
-        raise LineRefused(
-            sender.link_line, f"{sender.kind} with {receiver.kind}: perhop has both ends with SACK or none"
+        raise Refused(
+            f"{sender.kind} with {receiver.kind}: perhop has both ends with SACK or none", sender.link_line
         )
-    if truth(sender.value("syn_"), "syn_") and not truth(sender.value("delay_growth_"), "delay_growth_"):
+    if sender.truth("syn_") and not sender.truth("delay_growth_"):
         raise Refused("`delay_growth_ false` with `syn_ true`: in perhop data waits for the handshake")
 
 
 def _profile(flow: Flow) -> list[str]:
     _check(flow)
-    sender, get = flow.sender, flow.sender.settings
+    sender, receiver = flow.sender, flow.receiver
     payload, header = _sizes(flow)
-    window = whole(sender.value("window_"), "window_", least=1)
-
-    def flag(name: str, key: str, *words: str) -> tuple[str, str, str]:
-        holds = truth(sender.value(name), name)
-        value = toml.text(words[0] if holds else words[1]) if words else toml.truth(holds)
-        return key, value, toml.origin(name, get[name])
-
-    def seconds(name: str, key: str) -> tuple[str, str, str]:
-        return key, toml.time(nanoseconds(sender.value(name))), toml.origin(name, get[name])
-
-    initial = str(whole(sender.value("windowInit_"), "windowInit_", least=1))
-    options = OPTION_BYTES if truth(sender.value("timestamps_"), "timestamps_") else 0
+    window = sender.whole("window_", least=1)
+    initial = sender.whole("windowInit_", least=1)
+    options = OPTION_BYTES if sender.truth("timestamps_") else 0
     behind = f" less {OPTION_BYTES} of timestamps" if options else ""
     wire = f"packetSize_ {sender.value('packetSize_')}, useHeaders_ {sender.value('useHeaders_')}"
-    rows = [
-        ("recovery", toml.text(RECOVERY[sender.kind]), sender.kind),
-        ("mss", f'"{payload}B"', f"{payload + header + options} bytes on the wire: {wire}"),
-        (
-            "header",
-            f'"{header}B"',
-            f"length of an ACK{behind}; {toml.origin('packetSize_', flow.receiver.settings['packetSize_'])}",
-        ),
-        ("window", f'"{window * payload}B"', f"{window} packets; {toml.origin('window_', get['window_'])}"),
-        ("initial_window", initial, toml.origin("windowInit_", get["windowInit_"])),
-        flag("syn_", "handshake"),
-        flag("singledup_", "limited_transmit"),
-        flag("precisionReduce_", "halving", "fractional", "integer"),
-        flag("bugFix_", "guard", "careful", "off"),
-        flag("timestamps_", "timestamps"),
-        ("ecn", "false", "ns-2.35's default: ecn_ 0"),
-        seconds("tcpTick_", "clock_tick"),
-        ("clock_phase", '"random"', "ns-2 draws it too"),
-        seconds("rtxcur_init_", "initial_rto"),
-        seconds("minrto_", "min_rto"),
-        seconds("maxrto_", "max_rto"),
+    halving = "fractional" if sender.truth("precisionReduce_") else "integer"
+    rows: list[toml.Row] = [
+        ("recovery", RECOVERY[sender.kind], sender.kind),
+        ("mss", f"{payload}B", f"{payload + header + options} bytes on the wire: {wire}"),
+        toml.row(receiver, "header", "packetSize_", f"{header}B", f"length of an ACK{behind}; "),
+        toml.row(sender, "window", "window_", f"{window * payload}B", f"{window} packets; "),
+        toml.row(sender, "initial_window", "windowInit_", initial),
+        toml.row(sender, "handshake", "syn_", sender.truth("syn_")),
+        toml.row(sender, "limited_transmit", "singledup_", sender.truth("singledup_")),
+        toml.row(sender, "halving", "precisionReduce_", halving),
+        toml.row(sender, "guard", "bugFix_", "careful" if sender.truth("bugFix_") else "off"),
+        toml.row(sender, "timestamps", "timestamps_", sender.truth("timestamps_")),
+        ("ecn", False, "ns-2.35's default: ecn_ 0"),
+        toml.row(sender, "clock_tick", "tcpTick_", sender.time("tcpTick_")),
+        ("clock_phase", "random", "ns-2 draws it too"),
+        toml.row(sender, "initial_rto", "rtxcur_init_", sender.time("rtxcur_init_")),
+        toml.row(sender, "min_rto", "minrto_", sender.time("minrto_")),
+        toml.row(sender, "max_rto", "maxrto_", sender.time("maxrto_")),
     ]
     if "/Sack1" in sender.kind:
-        blocks = flow.receiver.settings["maxSackBlocks_"]
-        rows.append(
-            ("sack_blocks", str(whole(blocks.value, "maxSackBlocks_")), toml.origin("maxSackBlocks_", blocks))
-        )
+        rows.append(toml.row(receiver, "sack_blocks", "maxSackBlocks_", receiver.whole("maxSackBlocks_")))
     return toml.table(rows)
 
 
 def _udp(plan: Plan, flow: Flow, port: int) -> list[str]:
-    source = flow.source
+    source = flow.sender.source
     if source is None or source.kind == "Application/FTP":
         raise Refused("UDP without CBR or Exponential")
     if flow.receiver.kind not in ("Agent/Null", "Agent/LossMonitor"):
-        raise LineRefused(flow.sender.link_line, f"UDP is connected to {flow.receiver.kind}")
-    get = source.settings
-    size = whole(source.value("packetSize_"), "packetSize_", least=1)
-    if size > whole(flow.sender.value("packetSize_"), "packetSize_", least=1):
+        raise Refused(f"UDP is connected to {flow.receiver.kind}", flow.sender.link_line)
+    size = source.whole("packetSize_", least=1)
+    if size > flow.sender.whole("packetSize_", least=1):
         why = f"`Agent/UDP` cuts packets of {size} bytes to its own `packetSize_`"
-        raise LineRefused(source.line, why)
+        raise Refused(why, source.line)
     bit_s, comment = _rate(source)
     rows = [
         *_ends(plan, flow, port),
-        ("rate", toml.rate(bit_s), comment),
-        ("packet_size", f'"{size}B"', toml.origin("packetSize_", get["packetSize_"])),
+        ("rate", written_rate(bit_s), comment),
+        toml.row(source, "packet_size", "packetSize_", f"{size}B"),
     ]
     if source.kind.endswith("/Exponential"):
-        on, off = (toml.time(nanoseconds(source.value(name))) for name in ("burst_time_", "idle_time_"))
+        pattern = {"kind": "on-off", "on": source.time("burst_time_"), "off": source.time("idle_time_")}
         why = "burst_time_, idle_time_; ns-2 rounds bursts to whole packets, at least one"
-        rows.append(("pattern", f'{{ kind = "on-off", on = {on}, off = {off} }}', why))
-    return [_comment(flow), "[[udp]]", *toml.table(rows)]
+        rows.append(("pattern", pattern, why))
+    return [toml.source(flow.sender.line, flow.sender.text), "[[udp]]", *toml.table(rows)]
 
 
 def _rate(source: Application) -> tuple[int, str]:
@@ -194,5 +167,5 @@ def _rate(source: Application) -> tuple[int, str]:
     gap = nanoseconds(interval.value) / 1e9
     if gap <= 0:
         raise Refused("`interval_` is not above zero")
-    bits = 8 * real(source.value("packetSize_"), "packetSize_")
+    bits = 8 * source.real("packetSize_")
     return round(bits / gap), f"{toml.origin('interval_', interval)} of a packet"

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from perhop.import_ns2.remarks import Refused, Remarks
-from perhop.import_tc.filters import ALL, taken, target
+from perhop.import_tc.filters import ALL, Kind, taken, target
 from perhop.import_tc.quantities import count
-
-if TYPE_CHECKING:
-    from perhop.import_tc.filters import Kind
-    from perhop.import_tc.reading import Id, Part
+from perhop.import_tc.reading import Id, Part
 
 _SPARE = range(3, 64, 4)
 """Code points for local use (RFC 2474 section 6, pool 2)."""
@@ -19,25 +15,11 @@ _ALONE = "perhop cannot match ports, addresses and the like, only marks (DSCP) a
 
 
 class Classifier:
-    """The filters at a qdisc and at its inner classes.
+    """The filters at a qdisc (`part`) and at its inner classes.
 
-    Parameters
-    ----------
-    part
-        The qdisc.
-    parts
-        Those of the device, among them the filters.
-    classes, inner
-        Those that have queues, with the part that a remark names; those that have classes.
-    default
-        Where a kind of packets goes that no filter takes.
-
-    Attributes
-    ----------
-    filters
-        Those that stand there.
-    first
-        Classes in the order in which filters lead to them, then the others; the default class is the last.
+    `classes` are those that have queues, with the part that a remark names; `inner` have classes. A kind of
+    packets that no filter takes goes where `default` has it. `first` has the classes in the order in which
+    filters lead to them, then the others; the default class is the last.
     """
 
     def __init__(
@@ -46,28 +28,29 @@ class Classifier:
         parts: list[Part],
         classes: dict[Id, Part],
         inner: set[Id],
-        default: Callable[[Kind], Id | None],
+        default: Mapping[Kind, Id],
         left_out: Remarks,
     ) -> None:
         self._at, self._classes, self._left_out = part, classes, left_out
         self._all = [one for one in parts if one.what == "filter"]
         self._made = {one.handle for one in parts if one.what == "class"}
-        self._by_default, self._last = default, [*classes][-1]
+        last = [*classes][-1]
+        self._default = {kind: default[kind] if default.get(kind) in classes else last for kind in ALL}
         self.filters: list[Part] = []
         self._not_taken: dict[Id | None, list[Part]] = {}
         self._free: dict[Id | None, set[int]] = {}
         self._meant: set[int] = set()
         self._given = self._led(part.handle, inner)
-        if any(default(kind) not in classes for kind in ALL - self._given.keys()):
+        if any(default.get(kind) not in classes for kind in ALL - self._given.keys()):
             what = "goes past all classes" if part.kind == "htb" else "is dropped"
-            why = f"what has no class {what} in Linux, and comes to {written(self._last)} here"
+            why = f"what has no class {what} in Linux, and comes to {written(last)} here"
             left_out.add(*part.remark(why))
         order = [*dict.fromkeys(self._given.values()), *classes]
-        self.first = sorted(classes, key=lambda one: (one == self._default((0, False)), order.index(one)))
+        self.first = sorted(classes, key=lambda one: (one == self._default[0, False], order.index(one)))
 
     def kinds(self) -> dict[Id, set[Kind]]:
         """Return what comes to each class; one that nothing comes to has a mark that nothing else uses."""
-        whole = {kind: self._given.get(kind, self._default(kind)) for kind in ALL}
+        whole = self._default | self._given
         spare = [mark for mark in _SPARE if mark not in self._meant]
         for goal in [one for one in self._classes if one not in whole.values()]:
             why = f"no filter leads to {written(goal)}"
@@ -87,10 +70,6 @@ class Classifier:
                 why += f": here it gets the packets with mark {mark} instead"
             self._left_out.add(*self._classes[goal].remark(why))
         return {goal: {kind for kind in ALL if whole[kind] == goal} for goal in self._classes}
-
-    def _default(self, kind: Kind) -> Id:
-        goal = self._by_default(kind)
-        return goal if goal in self._classes else self._last
 
     def _led(self, at: Id, inner: set[Id]) -> dict[Kind, Id]:
         """Return where the filters at a qdisc or class lead the kinds of packets that they take.
@@ -115,7 +94,7 @@ class Classifier:
                 self._free.setdefault(goal, free - marks)
             elif goal in inner:
                 further = self._led(goal, inner - {goal})
-                given |= {kind: further.get(kind, self._default(kind)) for kind in kinds}
+                given |= {kind: further.get(kind, self._default[kind]) for kind in kinds}
             else:
                 why = "it leads to no class that has a queue"
                 if goal is not None and goal[0] == self._at.handle[0] and goal not in self._made:

@@ -7,14 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 from perhop.deploy.marks import name
 from perhop.import_ns2.remarks import Refused
-from perhop.import_tc.reading import ident
-
-if TYPE_CHECKING:
-    from perhop.import_tc.reading import Id, Part
+from perhop.import_tc.reading import Id, Part, ident
 
 Kind = tuple[int, bool]
 """A kind of packets: the code point, and whether it is an ACK without data."""
@@ -38,13 +34,7 @@ def target(part: Part) -> Id | None:
 
 
 def compared(part: Part) -> list[tuple[tuple[int, int], int, int]]:
-    """Return what a filter compares: bits and offset, value, mask.
-
-    Raises
-    ------
-    Refused
-        A value or a mask is no number, so that `tc` would not take it.
-    """
+    """Return what a filter compares: bits and offset, value, mask; refuse what `tc` would not take."""
     text, found = _words(part), list[tuple[tuple[int, int], int, int]]()
     given = [(*_FIELDS[field], value, mask, at) for field, value, mask, at in _MATCH.findall(text)]
     if is_flower := part.kind == "flower":
@@ -64,13 +54,7 @@ def _words(part: Part) -> str:
 
 
 def taken(part: Part) -> frozenset[Kind]:
-    """Return what a filter takes.
-
-    Raises
-    ------
-    Refused
-        It looks at more than marks and ACKs, or does more than choose a class.
-    """
+    """Return what a filter takes; refuse one that looks at more than marks and ACKs, or does more."""
     if part.kind not in ("u32", "flower", "matchall"):
         raise Refused(f"filters of kind {part.kind}")
     version, chain = part.options.get("protocol", "all"), part.options.get("chain", "0")
@@ -118,9 +102,10 @@ def _of_header(header: dict[int, tuple[int, int]], is_six: bool) -> frozenset[Ki
 def selectors(kinds: Iterable[Kind], rest: set[Kind]) -> list[str]:
     """Return what a class has to match to get these of the packets that classes before it leave."""
     wanted, found = rest & set(kinds), list[str]()
-    choices: dict[str, Iterable[Kind]] = {"any": ALL}
-    choices |= {
-        word: {one for one in ALL if one[1] is ack} for word, ack in (("pure-ack", True), ("data", False))
+    choices: dict[str, Iterable[Kind]] = {
+        "any": ALL,
+        "pure-ack": {one for one in ALL if one[1]},
+        "data": {one for one in ALL if not one[1]},
     }
     choices |= {named(mark): {(mark, False), (mark, True)} for mark in range(64)}
     for word, gets in choices.items():

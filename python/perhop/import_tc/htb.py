@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 from perhop.import_ns2.remarks import Refused, Remarks
 from perhop.import_tc.quantities import rate
+from perhop.import_tc.reading import Id, Part
 from perhop.units import written_rate
-
-if TYPE_CHECKING:
-    from perhop.import_tc.reading import Id, Part
 
 MOST_LEVELS = 8
 """Levels of a tree: `TC_HTB_MAXDEPTH` of Linux."""
@@ -28,26 +25,10 @@ class Leaf:
 
 
 class Tree:
-    """The classes of a qdisc `htb`.
+    """The classes of a qdisc `htb`: `leaves` have a queue, `inner` have classes, all others are below `top`.
 
-    Parameters
-    ----------
-    at
-        Called with each class that is looked at.
-
-    Attributes
-    ----------
-    leaves, inner
-        Those that have a queue, and those that have classes.
-    top
-        The one that all others are below; None where there are several, which lend each other nothing.
-    rate
-        What the leaves have together, in bit/s.
-
-    Raises
-    ------
-    Refused
-        A rate is none, or `tc` would not take the tree.
+    There is no `top` where there are several, which lend each other nothing. `rate` is what the leaves have
+    together, in bit/s. Each class that is looked at is told to `at`.
     """
 
     def __init__(self, root: Id, parts: list[Part], left_out: Remarks, at: Callable[[Part], None]) -> None:

@@ -31,13 +31,7 @@ _MEANS = {word: meaning.split(",") for word, _, meaning in (one.partition("=") f
 
 
 def options(kind: str, words: list[str]) -> dict[str, Any]:
-    """Return settings by word; flags are True. Those of kinds that are not taken are not read.
-
-    Raises
-    ------
-    Refused
-        A value is missing.
-    """
+    """Return settings by word; flags are True. Those of kinds that are not taken are not read."""
     found: dict[str, Any] = {}
     rest = list(words) if kind in _KINDS.split() else []
     alone = {*_ALONE.split(), *_CHOICES["pie"], *_CHOICES.get(kind, ())}

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from perhop.import_ns2.remarks import Refused, Remarks
 from perhop.import_tc.classify import Classifier, written
-from perhop.import_tc.filters import ALL, compared
+from perhop.import_tc.filters import ALL, Kind, compared
 from perhop.import_tc.htb import Leaf, Tree, rates
 from perhop.import_tc.quantities import count, rate, size, time
 from perhop.import_tc.queues import FIFO, KINDS, Table, leave, queue
-from perhop.import_tc.reading import INGRESS, Part, ident
+from perhop.import_tc.reading import INGRESS, Id, Part, ident
 from perhop.units import written_rate
-
-if TYPE_CHECKING:
-    from perhop.import_tc.filters import Kind
-    from perhop.import_tc.reading import Id
 
 _PRIOMAP = (1, 2, 2, 2, 1, 2, 0, 0, 1, 1, 1, 1, 1, 1, 1, 1)
 _PRIORITIES = (0, 2, 6, 4)
@@ -36,34 +31,20 @@ class Class:
 
 
 class Port:
-    """The port that the parts of a device make.
-
-    Attributes
-    ----------
-    settings, sources
-        Its shaper and its scheduler, and the parts that they are from.
-    rate_bit_s
-        What it is held to; 0 where nothing holds it.
-    at
-        The part that was looked at last: the one that is refused.
-    """
+    """The port that the parts of a device make; `at` is the part that is refused, the last one looked at."""
 
     def __init__(self, root: Part, parts: list[Part], left_out: Remarks) -> None:
         self.parts, self.at, self.left_out = parts, root, left_out
         self.settings: Table = {}
         self.sources: list[Part] = []
+        """Where the settings are from: shaper and scheduler."""
         self.classes: list[Class] = []
         self.rate_bit_s = 0
+        """What it is held to; 0 where nothing holds it."""
         self._used = set[Part]()
 
     def check(self) -> None:
-        """Look for what `tc` would not take in commands: a parent that was never made, a match of no number.
-
-        Raises
-        ------
-        Refused
-            There is such a part.
-        """
+        """Refuse what `tc` would not take in commands: a parent that was never made, a match of no number."""
         made = {one.handle for one in self.parts if one.what != "filter"}
         with_classes = {one.handle[0] for one in self.parts if one.what == "class"}
         majors = {major for major, _ in made}
@@ -78,13 +59,7 @@ class Port:
                 raise Refused(f"its parent is not there: there is no {what} {written(part.parent)}")
 
     def take(self, part: Part) -> None:
-        """Take a qdisc that all packets pass, with all below it: the root, or one behind a shaper.
-
-        Raises
-        ------
-        Refused
-            Perhop has nothing for a part, or `tc` would not take it.
-        """
+        """Take a qdisc that all packets pass, with all below it: the root, or one behind a shaper."""
         self._at(part)
         (major, _), kind = part.handle, part.kind
         classes = [one for one in self.parts if (one.what, one.kind, one.handle[0]) == ("class", kind, major)]
@@ -104,7 +79,7 @@ class Port:
         elif kind == "htb":
             self._htb(part, classes)
         elif kind == "drr" and classes:
-            self._schedule(part, {"kind": kind}, [self._class(one, self._drr(one)) for one in classes])
+            self._schedule(part, {"kind": kind}, [self._class(one, self._drr(one)) for one in classes], {})
         else:
             raise Refused(f"{kind} is not taken" if kind != "drr" else "it has no classes")
 
@@ -112,11 +87,11 @@ class Port:
         """Name the parts that no packet comes to."""
         for part in self.parts:
             if part not in self._used:
-                why = (
-                    "it stands at nothing that is taken" if part.what == "filter" else "no packet comes to it"
-                )
+                why = "no packet comes to it"
                 if INGRESS[0] in (part.parent[0], part.handle[0]):
                     why = "what comes in has no queue here"
+                elif part.what == "filter":
+                    why = "it stands at nothing that is taken"
                 self.left_out.add(*part.remark(why))
 
     def _at(self, part: Part) -> None:
@@ -190,8 +165,8 @@ class Port:
             raise Refused("it has from 1 to 16 bands, and more than its priomap names")
         self._leave(part, "bands", "priomap")
         classes = [Class(one, *self._leaf(one)) for one in ((major, n) for n in range(1, bands + 1))]
-        default = [(major, 1 + priomap[priority]) for priority in _PRIORITIES]
-        self._schedule(part, {"kind": "strict-priority"}, classes, lambda kind: default[kind[0] >> 1 & 3])
+        default = {kind: (major, 1 + priomap[_PRIORITIES[kind[0] >> 1 & 3]]) for kind in ALL}
+        self._schedule(part, {"kind": "strict-priority"}, classes, default)
 
     def _drr(self, part: Part) -> Table:
         self._at(part)
@@ -240,7 +215,7 @@ class Port:
         part: Part,
         settings: Table,
         classes: list[Class],
-        default: Callable[[Kind], Id | None] = lambda _: None,
+        default: Mapping[Kind, Id],
         inner: Iterable[Part] = (),
     ) -> None:
         """Take a scheduler with its classes, and give each kind of packets to one."""
@@ -254,17 +229,13 @@ class Port:
         self.classes.sort(key=lambda one: order.index(one.ident))
 
     def _classified(
-        self,
-        part: Part,
-        own: dict[Id, Part],
-        inner: Iterable[Part],
-        default: Callable[[Kind], Id | None],
+        self, part: Part, own: dict[Id, Part], inner: Iterable[Part], default: Mapping[Kind, Id]
     ) -> Classifier:
         self.at = part
         found = Classifier(part, self.parts, own, {one.handle for one in inner}, default, self.left_out)
         self._used.update(found.filters)
         return found
 
-    def _default(self, part: Part) -> Callable[[Kind], Id]:
-        found = (part.handle[0], ident(str(part.options.get("default", "0")).removeprefix("0x"))[0])
-        return lambda _: found
+    def _default(self, part: Part) -> dict[Kind, Id]:
+        minor = ident(str(part.options.get("default", "0")).removeprefix("0x"))[0]
+        return dict.fromkeys(ALL, (part.handle[0], minor))

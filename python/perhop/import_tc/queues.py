@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from perhop.deploy.words import SETTINGS, Setting
-from perhop.import_ns2.remarks import Refused
+from perhop.import_ns2.remarks import Refused, Remarks
 from perhop.import_tc.quantities import WRITTEN, count, real, size
-
-if TYPE_CHECKING:
-    from perhop.import_ns2.remarks import Remarks
-    from perhop.import_tc.reading import Part
+from perhop.import_tc.reading import Part
 
 Table = dict[str, Any]
 
@@ -54,23 +51,12 @@ _USUAL = re.split(
 _BESIDE = "ver level burst_cell cburst_cell direct_packets_stat direct_qlen Scell_log bandwidth"
 """Words that are shown beside settings, and what counts only while nothing waits."""
 _BUFFERS, _CELLS = "packets have no buffers here: `limit` counts", "perhop counts bytes: no cells, no coding"
-_WHY = {
-    "memory_limit": _BUFFERS,
-    "memlimit": _BUFFERS,
-    "memory-limit": _BUFFERS,
-    "atm": _CELLS,
-    "ptm": _CELLS,
-}
+_WHY = dict.fromkeys(("memory_limit", "memlimit", "memory-limit"), _BUFFERS)
+_WHY |= dict.fromkeys(("atm", "ptm"), _CELLS)
 
 
 def queue(part: Part, left_out: Remarks) -> Table:
-    """Return the queue of a qdisc, and add what it leaves out to the remarks.
-
-    Raises
-    ------
-    Refused
-        A value is none, or one that is needed is missing.
-    """
+    """Return the queue of a qdisc, and add what it leaves out to the remarks."""
     rest = dict(part.options)
     made = _red(part, rest) if part.kind == "red" else _read(part, rest, *_KINDS[part.kind])
     if part.kind in _INNER:

@@ -39,15 +39,7 @@ _BESIDE_FILTERS = ("fh", "order", "key_ht", "bkt", "in_hw", "not_in_hw", "in_hw_
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """A qdisc, class or filter of a device.
-
-    Parameters
-    ----------
-    options
-        Settings by the words of `tc`; of a filter its words as ``words``, beside ``protocol`` and the like.
-    is_shown
-        Whether `tc` shows it: then a flag that is not there is off.
-    """
+    """A qdisc, class or filter of a device."""
 
     what: str
     kind: str
@@ -55,9 +47,11 @@ class Part:
     handle: Id
     parent: Id
     options: dict[str, Any]
+    """Settings by the words of `tc`; of a filter its words as ``words``, beside ``protocol`` and the like."""
     line: int
     text: str
     is_shown: bool
+    """Whether `tc` shows it: then a flag that is not there is off."""
 
     def remark(self, why: str, about: str = "") -> Remark:
         """Return a remark on it, or on one of its settings."""
@@ -76,10 +70,7 @@ class Part:
 class Reader:
     """The contents of an input: parts in order, and remarks on all else.
 
-    Parameters
-    ----------
-    text
-        Arrays of JSON, and lines of a script or of what `tc` shows, in any order.
+    It has arrays of JSON, and lines of a script or of what `tc` shows, in any order.
     """
 
     def __init__(self, text: str) -> None:

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator
 
-from perhop.import_ns2 import Imported
-from perhop.import_ns2.remarks import Refused, Remark, shown
+from perhop.import_ns2 import Imported, toml
+from perhop.import_ns2.remarks import Refused, Remark, listed, shown
 from perhop.import_tc.filters import ALL, named, selectors
-from perhop.import_tc.port import Port
-from perhop.import_tc.reading import ROOT, Reader
-from perhop.scenario.overrides import toml
+from perhop.import_tc.port import Class, Port
+from perhop.import_tc.queues import Table
+from perhop.import_tc.reading import ROOT, Part, Reader
 from perhop.units import written_rate, written_time
 
-if TYPE_CHECKING:
-    from perhop.import_tc.port import Class
-    from perhop.import_tc.queues import Table
-    from perhop.import_tc.reading import Part
-
-MOST_LEFT_OUT = 20
-"""Remarks that the head of the file repeats."""
-_KEY = re.compile(r'"(\w+)" = ')
 _USUAL_RATE = 100_000_000
 _NETWORK = """
 [run]
@@ -52,30 +42,11 @@ delay = "{delay}"
 def imported(
     text: str, name: str, device: str | None = None, rate_bit_s: int = 0, round_trip_ns: int = 30_000_000
 ) -> Imported:
-    """Make a scenario of the queues of a device.
+    """Make a scenario of the queues of a device, or name all that is refused; nothing is executed.
 
-    Parameters
-    ----------
-    text
-        Commands of `tc`, or what it shows.
-    name
-        What the head of the scenario calls it.
-    device
-        The device; None where there is one alone.
-    rate_bit_s
-        The rate of the link behind it; 0 for twice what the device is held to, or for 100 Mbit/s.
-    round_trip_ns
-        There and back, nothing waiting.
-
-    Returns
-    -------
-    Imported
-        The scenario, or all that is refused, with the reason; nothing is executed.
-
-    Raises
-    ------
-    LookupError
-        The input names devices, and not this one; the text names them.
+    `text` has commands of `tc`, or what it shows. The link behind the device has by default (0) twice the
+    rate that it is held to, or 100 Mbit/s; a round trip is with nothing waiting. LookupError names the
+    devices of the input where `device` is none of them.
     """
     read = Reader(text)
     devices = sorted({one.device for one in read.parts} - {""})
@@ -123,20 +94,17 @@ def _root(parts: list[Part], device: str | None) -> Part:
 def _head(name: str, left_out: tuple[Remark, ...]) -> Iterator[str]:
     yield f"# Made by `perhop import tc` from {shown(name)}. A comment says which line a part is from;"
     yield "# docs/import-tc.md says what differs."
-    if left_out:
-        yield from ("#", "# Left out:", *(f"#   {remark}" for remark in left_out[:MOST_LEFT_OUT]))
-    if len(left_out) > MOST_LEFT_OUT:
-        yield f"#   and {len(left_out) - MOST_LEFT_OUT} more"
+    yield from listed(left_out, "Left out")
 
 
 def _port(port: Port) -> Iterator[str]:
     ends = {"at": "router", "to": "far"}
-    yield from (*map(_source, port.sources), "[[port]]", *_table(ends | port.settings))
+    yield from (*_sources(port.sources), "[[port]]", *_table(ends | port.settings))
     rest = set(ALL)
     for one in port.classes:
         match = selectors(one.takes, rest)
         rest -= one.takes
-        yield from ("", *map(_source, one.sources), "[[port.class]]")
+        yield from ("", *_sources(one.sources), "[[port.class]]")
         yield from _table({"name": _name(port, one), "match": match} | one.settings)
 
 
@@ -163,9 +131,9 @@ def _name(port: Port, one: Class) -> str:
     return "all" if "scheduler" not in port.settings else f"{one.ident[0]:x}-{one.ident[1]:x}"
 
 
-def _source(part: Part) -> str:
-    return f"# line {part.line}: {part.text}"
+def _sources(parts: Iterable[Part]) -> list[str]:
+    return [toml.source(part.line, part.text) for part in parts]
 
 
-def _table(table: Table) -> Iterator[str]:
-    return (f"{key} = " + _KEY.sub(r"\1 = ", toml(value, key)) for key, value in table.items())
+def _table(table: Table) -> list[str]:
+    return toml.table((key, value, "") for key, value in table.items())

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from perhop.models import estimate_links, estimate_tcp
 from perhop.models.form import Estimate
 from perhop.models.network import Network
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from perhop.scenario.scenario import LinkView, Scenario
+from perhop.scenario.scenario import LinkView, Scenario
 
 
 def estimates(scenario: Scenario) -> Sequence[Estimate]:
@@ -30,16 +27,8 @@ def estimates(scenario: Scenario) -> Sequence[Estimate]:
     """
     network = Network(scenario)
     found: list[Estimate] = []
-    for form in (
-        estimate_tcp.most,
-        estimate_tcp.window,
-        estimate_tcp.loss,
-        estimate_tcp.bucket,
-        estimate_links.crossing,
-        estimate_links.random_arrivals,
-        estimate_links.overload,
-    ):
-        found += _grouped(form(network))
+    for given in (*estimate_tcp.of_flows(network), *estimate_links.of_links(network)):
+        found += _grouped(given)
     why = next((why for link in network.described.links if (why := _not_its_rate(network, link))), None)
     return [replace(one, value=None, holds=False, why_not=why) for one in found] if why else found
 
@@ -57,23 +46,14 @@ def _not_its_rate(network: Network, link: LinkView) -> str:
 
 def _grouped(every: Sequence[Estimate]) -> list[Estimate]:
     """Write flows of one group that have the same answer once."""
-    groups: dict[tuple[object, ...], list[Estimate]] = {}
+    groups: dict[tuple[str, str, float | None, str], list[Estimate]] = {}
+    sizes = Counter(one.of.partition("[")[0] for one in every)
     for one in every:
         base = one.of.partition("[")[0] if one.flows else one.of
         groups.setdefault((one.form, base, one.value, one.why_not), []).append(one)
-    sizes: dict[str, int] = {}
-    for one in every:
-        base = one.of.partition("[")[0]
-        sizes[base] = sizes.get(base, 0) + 1
-    return [_merged(members, sizes) for members in groups.values()]
-
-
-def _merged(members: list[Estimate], sizes: dict[str, int]) -> Estimate:
-    first = members[0]
-    if len(members) == 1:
-        return first
-    base = first.of.partition("[")[0]
-    names = tuple(one.of for one in members)
-    whole = len(members) == sizes[base]
-    of = f"{base}[*]" if whole else f"{len(members)} of {base}[*]"
-    return replace(first, of=of, flows=names)
+    found = []
+    for (_, base, *_), members in groups.items():
+        of = f"{base}[*]" if len(members) == sizes[base] else f"{len(members)} of {base}[*]"
+        merged = replace(members[0], of=of, flows=tuple(one.of for one in members))
+        found.append(merged if len(members) > 1 else members[0])
+    return found

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from perhop.models import queueing, two_way
-from perhop.models.estimate_tcp import ack_bytes
+from perhop.models.estimate_tcp import ack_bytes, full_bytes, goodput, held
 from perhop.models.form import Estimate, Form
 from perhop.models.network import Flow, Network, Udp, acks_for, other_tcp
-from perhop.units import counted, quantity
+from perhop.scenario.scenario import LinkView, PortView, SchedulerView
+from perhop.units import counted
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from perhop.scenario.scenario import LinkView, PortView, SchedulerView
-
-CROSSING = Form(
+CROSSING = goodput(
     name="two-way efficiency",
-    quantity="goodput",
-    unit="bit/s",
     formula="efficiency (bounded form) x rate x mss / (mss + header) / connections each way",
     source="Kalampoukas, Varma, Ramakrishnan 1997, and perhop.models.two_way",
     range="endless TCP both ways over one link between two hosts, as many each way, an ACK a segment; FIFO "
@@ -51,10 +46,16 @@ MOST_LOAD = 0.9
 LEAST_WINDOW = 40
 
 
-def crossing(network: Network) -> list[Estimate]:
+def of_links(network: Network) -> Iterator[list[Estimate]]:
+    """Go through the forms of links: connections that cross, random arrivals, overloaded classes."""
+    yield _crossing(network)
+    yield _random_arrivals(network) if network.udp else [RANDOM.refuses("", "there is no UDP flow")]
+    yield _overload(network) if network.udp else [OVERLOAD.refuses("", "there is no UDP flow")]
+
+
+def _crossing(network: Network) -> list[Estimate]:
     """Give the goodput of connections that cross on an asymmetric link."""
-    why = _not_crossing(network)
-    if why:
+    if why := next(_not_crossing(network), ""):
         return [CROSSING.refuses("", why)]
     slow, fast = sorted(network.described.links, key=lambda link: link.rate_bit_s)
     ups, downs = _by_link(network, slow), _by_link(network, fast)
@@ -62,30 +63,25 @@ def crossing(network: Network) -> list[Estimate]:
     p = two_way.TwoWay(
         fast_rate=fast.rate_bit_s,
         slow_rate=slow.rate_bit_s,
-        fast_packet=_full(down),
-        slow_packet=_full(up),
+        fast_packet=full_bytes(down),
+        slow_packet=full_bytes(up),
         ack=ack_bytes(down, slow),
-        fast_window=down.view.window_bytes / down.view.mss_bytes * _full(down),
-        slow_window=up.view.window_bytes / up.view.mss_bytes * _full(up),
+        fast_window=down.view.window_bytes / down.view.mss_bytes * full_bytes(down),
+        slow_window=up.view.window_bytes / up.view.mss_bytes * full_bytes(up),
         delay=slow.delay_s + fast.delay_s,
         connections=len(ups),
     )
     form = _treatment(slow.port)
-    why = _outside(p, form, slow, fast)
-    if why:
+    if why := next(_outside(p, form, slow, fast), ""):
         return [CROSSING.refuses("", why)]
     efficiency = _efficiencies(p, form, slow.port)
     given = []
     for flows, link, part in ((ups, slow, efficiency.slow), (downs, fast, efficiency.fast)):
         for flow in flows:
-            data = flow.view.mss_bytes / _full(flow)
+            data = flow.view.mss_bytes / full_bytes(flow)
             value = float(part) * link.rate_bit_s * data / len(flows)
             given.append(CROSSING.gives(flow.view.name, value, flow=True))
     return given
-
-
-def _full(flow: Flow) -> int:
-    return int(flow.view.mss_bytes + flow.view.header_bytes)
 
 
 def _by_link(network: Network, link: LinkView) -> list[Flow]:
@@ -93,41 +89,38 @@ def _by_link(network: Network, link: LinkView) -> list[Flow]:
     return [flow for flow in network.flows if flow.there == (link,)]
 
 
-def _not_crossing(network: Network) -> str:
-    """Return why the scenario is not TCP both ways over one asymmetric link."""
+def _not_crossing(network: Network) -> Iterator[str]:
+    """Go through why the scenario is not TCP both ways over one asymmetric link."""
     described = network.described
     if len(described.links) != 2:
-        return f"there are {len(described.links) // 2} links and not one"
+        yield f"there are {len(described.links) // 2} links and not one"
     if described.udp or described.conditioners:
-        return "there are UDP flows" if described.udp else "there are conditioners"
+        yield "there are UDP flows" if described.udp else "there are conditioners"
     slow, fast = sorted(described.links, key=lambda link: link.rate_bit_s)
     ups, downs = _by_link(network, slow), _by_link(network, fast)
     if not ups or len(ups) != len(downs):
-        return f"{counted(len(ups), 'flow')} one way and {len(downs)} the other: not as many each way"
+        yield f"{counted(len(ups), 'flow')} one way and {len(downs)} the other: not as many each way"
     if slow.rate_bit_s == fast.rate_bit_s:
-        return "the link is as fast both ways"
+        yield "the link is as fast both ways"
     if described.applications:
-        return "there are applications"
+        yield "there are applications"
     if any("arrivals" in one.settings or one.view.size_bytes is not None for one in network.flows):
-        return "there are transfers that end"
+        yield "there are transfers that end"
     if network.losses(described.links) != 0.0:
-        return "the link loses or marks packets"
-    others = [f"{one.view.name}: {why}" for one in network.flows if (why := other_tcp(one))]
-    if others:
-        return others[0]
+        yield "the link loses or marks packets"
+    yield from (f"{one.view.name}: {why}" for one in network.flows if (why := other_tcp(one)))
     if any(acks_for(one) > 1 for one in network.flows):
-        return "ACKs are delayed"
+        yield "ACKs are delayed"
     for group in (ups, downs):
         if len({(one.view.mss_bytes, one.view.header_bytes, one.view.window_bytes) for one in group}) > 1:
-            return "flows of one way differ in segment or window"
+            yield "flows of one way differ in segment or window"
     if ack_bytes(downs[0], slow) != ack_bytes(ups[0], fast) or not ack_bytes(downs[0], slow):
-        return "ACKs are not as long both ways, or have no length"
+        yield "ACKs are not as long both ways, or have no length"
     if not _treatment(slow.port):
         ways = "shared FIFO, priority, backpressure, paired counters"
-        return f"{slow.port.path} treats ACKs in none of four ways: {ways}"
+        yield f"{slow.port.path} treats ACKs in none of four ways: {ways}"
     if _treatment(fast.port) != "fifo":
-        return f"{fast.port.path} is no shared FIFO"
-    return ""
+        yield f"{fast.port.path} is no shared FIFO"
 
 
 def _treatment(port: PortView) -> str:
@@ -145,24 +138,21 @@ def _treatment(port: PortView) -> str:
     return "priority" if port.scheduler.kind == "strict-priority" else ""
 
 
-def _outside(p: two_way.TwoWay, form: str, slow: LinkView, fast: LinkView) -> str:
-    """Return why parameters are outside the range of the forms."""
+def _outside(p: two_way.TwoWay, form: str, slow: LinkView, fast: LinkView) -> Iterator[str]:
+    """Go through why parameters are outside the range of the forms."""
     if not two_way.ack_compression(p):
-        return "the windows do not fill the path, equation (2.1)"
+        yield "the windows do not fill the path, equation (2.1)"
     if form != "fifo" and slow.delay_s + fast.delay_s > 0.1 * float(p.t_i_d):
-        return "the delay is above a tenth of a data packet's time on the slow link: the form is for none"
+        yield "the delay is above a tenth of a data packet's time on the slow link: the form is for none"
     if form in ("priority", "paired-counter") and float(p.n_j) < LEAST_WINDOW:
-        held = f"{counted(round(float(p.n_j)), 'packet')}, fewer than {LEAST_WINDOW}"
-        return f"the fast windows hold {held}: parts of ACKs count"
+        packets = counted(round(float(p.n_j)), "packet")
+        yield f"the fast windows hold {packets}, fewer than {LEAST_WINDOW}: parts of ACKs count"
     longest = float(np.maximum(p.fast_packet, p.slow_packet))
     for link in (slow, fast):
         for one in link.port.classes:
-            amount, unit = quantity(one.limit)
-            packets = amount / longest if unit == "B" else amount
-            if packets < float(p.n_i + p.n_j):
-                held = counted(round(packets), "packet")
-                return f"{link.port.path} holds {held}, less than both windows: it overflows"
-    return ""
+            if (room := held(one.limit, longest)) < float(p.n_i + p.n_j):
+                packets = counted(round(room), "packet")
+                yield f"{link.port.path} holds {packets}, less than both windows: it overflows"
 
 
 def _efficiencies(p: two_way.TwoWay, form: str, port: PortView) -> two_way.Efficiencies:
@@ -175,19 +165,14 @@ def _efficiencies(p: two_way.TwoWay, form: str, port: PortView) -> two_way.Effic
     return two_way.bandwidth_allocation(p, port.scheduler.share or 0.5)
 
 
-def random_arrivals(network: Network) -> list[Estimate]:
+def _random_arrivals(network: Network) -> list[Estimate]:
     """Give the mean wait at hosts that send UDP at random."""
-    if not network.udp:
-        return [RANDOM.refuses("", "there is no UDP flow")]
-    first = {link.name: link for one in network.udp if one.there for link in one.there[:1]}
     given = []
-    for link in first.values():
-        why = _not_random(network, link)
-        load, service = _load(network, link)
-        if why:
+    for link in {one.there[0].name: one.there[0] for one in network.udp if one.there}.values():
+        if why := next(_not_random(network, link), ""):
             given.append(RANDOM.refuses(link.name, why))
         else:
-            given.append(RANDOM.gives(link.name, float(queueing.md1_wait(load, service))))
+            given.append(RANDOM.gives(link.name, float(queueing.md1_wait(*_load(network, link)))))
     return given
 
 
@@ -198,46 +183,44 @@ def _load(network: Network, link: LinkView) -> tuple[float, float]:
     return rate / link.rate_bit_s, 8.0 * streams[0].view.packet_bytes / link.rate_bit_s
 
 
-def _not_random(network: Network, link: LinkView) -> str:
-    """Return why the first link of a host is no M/D/1 queue."""
+def _not_random(network: Network, link: LinkView) -> Iterator[str]:
+    """Go through why the first link of a host is no M/D/1 queue."""
     if any(isinstance(one, Flow) for one in network.users(link)):
-        return "TCP shares it"
-    users = [one for one in network.udp if link in one.there]
+        yield "TCP shares it"
+    users = _crossed_by(network, link)
     if any(one.settings["pattern"]["kind"] != "poisson" for one in users):
-        return "packets do not all come at random"
+        yield "packets do not all come at random"
     if len({one.view.packet_bytes for one in users}) > 1:
-        return "packets have several sizes"
+        yield "packets have several sizes"
     if len(link.port.classes) > 1 or link.port.classes[0].queue != "fifo":
-        return "it is no FIFO queue"
+        yield "it is no FIFO queue"
     if network.loss(link) != 0.0:
-        return "packets are lost before it"
+        yield "packets are lost before it"
     load, _ = _load(network, link)
     if load > MOST_LOAD:
-        return f"its load is {load:.3g}, above {MOST_LOAD:g}"
-    amount, unit = quantity(link.port.classes[0].limit)
-    packets = amount / users[0].view.packet_bytes if unit == "B" else amount
-    backlog = load**2 / (2.0 * (1.0 - load))
-    if packets < 10.0 * max(1.0, backlog):
-        return f"its queue holds {counted(round(packets), 'packet')}, less than ten times the mean backlog"
-    return ""
+        yield f"its load is {load:.3g}, above {MOST_LOAD:g}"
+    room = held(link.port.classes[0].limit, users[0].view.packet_bytes)
+    if room < 10.0 * max(1.0, load**2 / (2.0 * (1.0 - load))):
+        yield f"its queue holds {counted(round(room), 'packet')}, less than ten times the mean backlog"
 
 
-def overload(network: Network) -> list[Estimate]:
+def _overload(network: Network) -> list[Estimate]:
     """Give the rate of each class of links that are offered more than they carry."""
-    if not network.udp:
-        return [OVERLOAD.refuses("", "there is no UDP flow")]
     given: list[Estimate] = []
     for link in network.described.links:
-        streams = [one for one in network.udp if one.there and link in one.there]
-        if sum(one.view.rate_bit_s for one in streams) <= link.rate_bit_s:
-            continue
-        given += _shares(network, link, streams)
+        streams = _crossed_by(network, link)
+        if sum(one.view.rate_bit_s for one in streams) > link.rate_bit_s:
+            given += _shares(network, link, streams)
     return given or [OVERLOAD.refuses("", "no link is offered more than it carries by UDP alone")]
 
 
+def _crossed_by(network: Network, link: LinkView) -> list[Udp]:
+    """Return the UDP flows over a link."""
+    return [one for one in network.udp if link in one.there]
+
+
 def _shares(network: Network, link: LinkView, streams: Sequence[Udp]) -> list[Estimate]:
-    why = _not_fluid(network, link, streams)
-    if why:
+    if why := next(_not_fluid(network, link, streams), ""):
         return [OVERLOAD.refuses(link.name, why)]
     classes = link.port.classes
     offered, packets = [0.0] * len(classes), [0] * len(classes)
@@ -267,45 +250,39 @@ def _class_of(port: PortView, mark: str) -> int | None:
     return next(found, None)
 
 
-def _not_fluid(network: Network, link: LinkView, streams: Sequence[Udp]) -> str:
-    """Return why the classes of an overloaded link have no known shares."""
+def _not_fluid(network: Network, link: LinkView, streams: Sequence[Udp]) -> Iterator[str]:
+    """Go through why the classes of an overloaded link have no known shares."""
     if any(isinstance(one, Flow) for one in network.users(link)):
-        return "TCP shares it"
+        yield "TCP shares it"
     if any(one.settings["pattern"]["kind"] != "cbr" for one in streams):
-        return "not all of it comes at a constant bit rate"
+        yield "not all of it comes at a constant bit rate"
     for one in streams:
         for before in one.there[: one.there.index(link)]:
-            load = sum(
-                other.view.rate_bit_s for other in network.udp if other.there and before in other.there
-            )
+            load = sum(other.view.rate_bit_s for other in _crossed_by(network, before))
             if load > before.rate_bit_s or network.loss(before) != 0.0:
-                return f"{one.view.name} does not reach it whole: {before.name}"
+                yield f"{one.view.name} does not reach it whole: {before.name}"
         if network.conditioners(one.there):
-            return f"{one.view.name} passes a conditioner"
+            yield f"{one.view.name} passes a conditioner"
     if network.loss(link) != 0.0:
-        return "packets are lost before it"
+        yield "packets are lost before it"
     port = link.port
-    if port.scheduler.kind not in ("strict-priority", "wrr", "drr", "wfq", "cbq"):
-        return f"its scheduler is {port.scheduler.kind}"
+    kind = port.scheduler.kind
+    if kind not in ("strict-priority", "wrr", "drr", "wfq", "cbq"):
+        yield f"its scheduler is {kind}"
     sizes: dict[int, set[int]] = {}
     for one in streams:
         place = _class_of(port, one.view.mark)
         if place is None:
-            return f"{port.path} has no class for {one.view.name}, marked {one.view.mark}"
+            yield f"{port.path} has no class for {one.view.name}, marked {one.view.mark}"
+            return
         sizes.setdefault(place, set()).add(one.view.packet_bytes)
-    if port.scheduler.kind == "wrr" and any(len(own) > 1 for own in sizes.values()):
-        return "WRR counts packets, and those of a class have several sizes"
-    if port.scheduler.kind == "cbq" and _held(network, port):
-        return "its CBQ has bounded or isolated classes, or several priorities"
-    return ""
+    if kind == "wrr" and any(len(own) > 1 for own in sizes.values()):
+        yield "WRR counts packets, and those of a class have several sizes"
+    if kind == "cbq" and any(_does_more_than_share(one["class"]) for one in network.ports(port)):
+        yield "its CBQ has bounded or isolated classes, or several priorities"
 
 
-def _held(network: Network, port: PortView) -> bool:
+def _does_more_than_share(classes: list[dict[str, Any]]) -> bool:
     """Return whether classes of CBQ do more than share by weight."""
-    for table in network.ports(port):
-        classes = table["class"]
-        if any(one.get("bounded") or one.get("isolated") for one in classes):
-            return True
-        if len({one.get("priority", 0) for one in classes}) > 1:
-            return True
-    return False
+    priorities = {one.get("priority", 0) for one in classes}
+    return len(priorities) > 1 or any(one.get("bounded") or one.get("isolated") for one in classes)

@@ -4,23 +4,12 @@ from __future__ import annotations
 
 import tomllib
 from collections import deque
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from perhop.scenario.scenario import ConditionerView, FlowView, LinkView, PortView, Scenario, UdpView
 from perhop.units import quantity
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from perhop.scenario.scenario import (
-        ConditionerView,
-        Description,
-        FlowView,
-        LinkView,
-        PortView,
-        Scenario,
-        UdpView,
-    )
 
 HELD = ("reno", "cubic", "dctcp")
 """Congestion controls that laws of TCP were held to."""
@@ -64,16 +53,20 @@ class Network:
     """
 
     def __init__(self, scenario: Scenario) -> None:
-        self.described: Description = scenario.describe()
+        self.described = scenario.describe()
         self._resolved = tomllib.loads(scenario.resolve())
         self._from: dict[str, list[LinkView]] = {}
         for link in self.described.links:
             self._from.setdefault(link.source, []).append(link)
         self._ways: dict[str, dict[str, list[LinkView]]] = {}
-        hosts = {node.name for node in self.described.nodes if node.kind == "host"}
-        self._hosts = hosts
+        self._hosts = {node.name for node in self.described.nodes if node.kind == "host"}
         self.flows = [
-            Flow(one, self._table("flow", one.name), *self._there_and_back(one))
+            Flow(
+                one,
+                self._table("flow", one.name),
+                self.way(one.source, one.target),
+                self.way(one.target, one.source),
+            )
             for one in self.described.flows
         ]
         self.udp = [
@@ -85,9 +78,6 @@ class Network:
         for stream in every:
             for link in (*stream.there, *stream.back):
                 self._users.setdefault(link.name, []).append(stream)
-
-    def _there_and_back(self, view: FlowView) -> tuple[tuple[LinkView, ...], tuple[LinkView, ...]]:
-        return self.way(view.source, view.target), self.way(view.target, view.source)
 
     def _table(self, kind: str, name: str) -> dict[str, Any]:
         base = name.partition("[")[0]
@@ -101,13 +91,12 @@ class Network:
             # hosts at one router share its search
             rest = self.way(first[0].target, target)
             return (first[0], *rest) if rest else ()
-        arriving = self._ways.get(source)
-        if arriving is None:
-            arriving = self._ways[source] = self._search(source)
+        if source not in self._ways:
+            self._ways[source] = self._search(source)
         links: list[LinkView] = []
         at = target
         while at != source:
-            before = arriving.get(at, [])
+            before = self._ways[source].get(at, [])
             if len(before) != 1:
                 return ()
             links.append(before[0])
@@ -175,9 +164,10 @@ class Network:
     def ports(self, port: PortView) -> list[dict[str, Any]]:
         """Return the tables of the resolved file that may be of a port: those with its classes and queues."""
         own = [(one.name, one.queue) for one in port.classes]
-        tables = self._resolved.get("port", [])
         return [
-            one for one in tables if [(each["name"], each["queue"]["kind"]) for each in one["class"]] == own
+            table
+            for table in self._resolved.get("port", [])
+            if [(one["name"], one["queue"]["kind"]) for one in table["class"]] == own
         ]
 
     def conditioners(self, links: Sequence[LinkView]) -> list[tuple[ConditionerView, dict[str, Any]]]:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from perhop.models.arrays import Floats, inside
 
 
 def md1_wait(load: npt.ArrayLike, service: npt.ArrayLike) -> Floats:
@@ -36,9 +36,7 @@ def md1_wait(load: npt.ArrayLike, service: npt.ArrayLike) -> Floats:
     ValueError
         A load outside (0, 1): the queue has no mean then.
     """
-    rho = np.asarray(load, dtype=np.float64)
-    if not np.all((rho > 0.0) & (rho < 1.0)):
-        raise ValueError(f"load = {rho}: must lie inside (0, 1)")
+    rho = inside("load", load)
     return np.asarray(rho * np.asarray(service, dtype=np.float64) / (2.0 * (1.0 - rho)))
 
 

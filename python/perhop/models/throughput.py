@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from perhop.models.arrays import Floats, inside, positive
 
 CUBIC_C = 0.4
 """Scale of CUBIC's growth in segments/s^3 (RFC 9438 section 5.1)."""
@@ -44,7 +44,7 @@ def mathis_constant(b: npt.ArrayLike = 1) -> Floats:
     array
         ``sqrt(3 / (2 b))``: 1.22 for an ACK per segment, 0.87 for delayed ACKs.
     """
-    return np.asarray(np.sqrt(3.0 / (2.0 * _positive("b", b))))
+    return np.asarray(np.sqrt(3.0 / (2.0 * positive("b", b))))
 
 
 def mathis(p: npt.ArrayLike, rtt: npt.ArrayLike, b: npt.ArrayLike = 1) -> Floats:
@@ -69,12 +69,12 @@ def mathis(p: npt.ArrayLike, rtt: npt.ArrayLike, b: npt.ArrayLike = 1) -> Floats
     One loss for each cycle of the sawtooth, windows large enough that a cycle lasts many round trips, every
     loss repaired within a round trip, no time-outs.
     """
-    return np.asarray(mathis_constant(b) / (_positive("rtt", rtt) * np.sqrt(_inside("p", p))))
+    return np.asarray(mathis_constant(b) / (positive("rtt", rtt) * np.sqrt(inside("p", p))))
 
 
 def pftk_window(p: npt.ArrayLike, b: npt.ArrayLike = 1) -> Floats:
     """Compute the mean window at a loss that duplicate ACKs reveal, segments ([2]_, (13))."""
-    p, b = _inside("p", p), _positive("b", b)
+    p, b = inside("p", p), positive("b", b)
     middle = (2.0 + b) / (3.0 * b)
     return np.asarray(middle + np.sqrt(8.0 * (1.0 - p) / (3.0 * b * p) + middle**2))
 
@@ -89,7 +89,7 @@ def pftk_timeout_share(p: npt.ArrayLike, window: npt.ArrayLike) -> Floats:
     window
         Segments in the window; with three or fewer every loss does.
     """
-    p, window = _inside("p", p), _positive("window", window)
+    p, window = inside("p", p), positive("window", window)
     kept, three = 1.0 - p, 1.0 - (1.0 - p) ** 3
     with np.errstate(invalid="ignore"):
         share = three * (1.0 + kept**3 * (1.0 - kept ** (window - 3.0))) / (1.0 - kept**window)
@@ -162,8 +162,8 @@ class _Cycle(NamedTuple):
 def _cycle(
     p: npt.ArrayLike, rtt: npt.ArrayLike, t0: npt.ArrayLike, window: npt.ArrayLike, b: npt.ArrayLike
 ) -> _Cycle:
-    p, rtt, t0 = _inside("p", p), _positive("rtt", rtt), _positive("t0", t0)
-    b, window = _positive("b", b), _positive("window", window)
+    p, rtt, t0 = inside("p", p), positive("rtt", rtt), positive("t0", t0)
+    b, window = positive("b", b), positive("window", window)
     own = pftk_window(p, b)
     reached = np.minimum(own, window)
     share = pftk_timeout_share(p, reached)
@@ -195,7 +195,7 @@ def aimd_window(p: npt.ArrayLike, increase: npt.ArrayLike, beta: npt.ArrayLike) 
     array
         ``sqrt(increase (1 + beta) / (2 (1 - beta) p))``; 1 and 0.5 give Reno.
     """
-    p, increase, beta = _inside("p", p), _positive("increase", increase), _inside("beta", beta)
+    p, increase, beta = inside("p", p), positive("increase", increase), inside("beta", beta)
     return np.asarray(np.sqrt(increase * (1.0 + beta) / (2.0 * (1.0 - beta) * p)))
 
 
@@ -220,7 +220,7 @@ def cubic_window(
     array
         ``(c (3 + beta) / (4 (1 - beta)))^(1/4) (rtt / p)^(3/4)``.
     """
-    p, rtt, c, beta = _inside("p", p), _positive("rtt", rtt), _positive("c", c), _inside("beta", beta)
+    p, rtt, c, beta = inside("p", p), positive("rtt", rtt), positive("c", c), inside("beta", beta)
     return np.asarray((c * (3.0 + beta) / (4.0 * (1.0 - beta))) ** 0.25 * (rtt / p) ** 0.75)
 
 
@@ -245,20 +245,6 @@ def cubic_response(
     The RFC's tables take Reno's window from RFC 3649, ``1.2 / sqrt(p)``; the exact constant is 1.2247. With
     losses at random instead of evenly spaced, the mean window is larger.
     """
-    beta = _inside("beta", beta)
+    beta = inside("beta", beta)
     friendly = aimd_window(p, 3.0 * (1.0 - beta) / (1.0 + beta), beta)
     return np.asarray(np.maximum(cubic_window(p, rtt, c, beta), friendly))
-
-
-def _inside(name: str, value: npt.ArrayLike) -> Floats:
-    values = np.asarray(value, dtype=np.float64)
-    if not np.all((values > 0.0) & (values < 1.0)):
-        raise ValueError(f"{name} = {values}: must lie inside (0, 1)")
-    return values
-
-
-def _positive(name: str, value: npt.ArrayLike) -> Floats:
-    values = np.asarray(value, dtype=np.float64)
-    if not np.all(values > 0.0):
-        raise ValueError(f"{name} = {values}: must be positive")
-    return values

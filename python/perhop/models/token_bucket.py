@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from perhop.models.arrays import Floats, positive
 
 
 def policed(tokens: npt.ArrayLike, depth: npt.ArrayLike, rtt: npt.ArrayLike, b: npt.ArrayLike = 1) -> Floats:
@@ -48,9 +48,6 @@ def policed(tokens: npt.ArrayLike, depth: npt.ArrayLike, rtt: npt.ArrayLike, b: 
     -----
     The window grows by a segment every `b` round trips and is halved once for all losses of a window.
     """
-    values = [np.asarray(one, dtype=np.float64) for one in (tokens, depth, rtt, b)]
-    for name, value in zip(("tokens", "depth", "rtt", "b"), values, strict=True):
-        if not np.all(value > 0.0):
-            raise ValueError(f"{name} = {value}: must be positive")
-    rate, packets, time, acked = values
+    rate, packets = positive("tokens", tokens), positive("depth", depth)
+    time, acked = positive("rtt", rtt), positive("b", b)
     return np.asarray(np.minimum(rate, 0.75 * (rate + np.sqrt(2.0 * packets / acked) / time)))

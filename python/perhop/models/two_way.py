@@ -35,7 +35,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from perhop.models.arrays import Floats, inside
+
 Form = Literal["printed", "bounded"]
 
 
@@ -108,9 +109,7 @@ class TwoWay:
             object.__setattr__(self, field.name, value)
         np.broadcast_shapes(*(np.shape(getattr(self, field.name)) for field in fields(self)))
         for side in ("fast", "slow"):
-            if np.any(
-                np.asarray(getattr(self, f"{side}_window")) < np.asarray(getattr(self, f"{side}_packet"))
-            ):
+            if np.any(self._window(side) < 1):
                 raise ValueError(f"TwoWay.{side}_window: must hold at least one {side}_packet")
 
     @property
@@ -155,11 +154,8 @@ class TwoWay:
 
     def _window(self, side: str) -> Floats:
         """Compute the whole packets in the window of one connection."""
-        return np.asarray(
-            np.floor(
-                np.asarray(getattr(self, f"{side}_window")) / np.asarray(getattr(self, f"{side}_packet"))
-            )
-        )
+        window, packet = (np.asarray(getattr(self, f"{side}_{what}")) for what in ("window", "packet"))
+        return np.asarray(np.floor(window / packet))
 
 
 def ack_compression(p: TwoWay) -> npt.NDArray[np.bool_]:
@@ -185,10 +181,9 @@ def fifo(p: TwoWay, form: Form = "bounded") -> Efficiencies:
     Valid while (2.1) holds and nothing is lost.
     """
     slow_data, fast_data = p.n_i * p.t_i_d, p.n_j * p.t_j_d
+    x, y = slow_data, fast_data
     if form == "bounded":
-        x, y = slow_data + p.n_j * p.t_i_a, fast_data + p.n_i * p.t_j_a
-    else:
-        x, y = slow_data, fast_data
+        x, y = x + p.n_j * p.t_i_a, y + p.n_i * p.t_j_a
     around = np.maximum(np.maximum(x, y), (x + y + np.asarray(p.delay)) / 2)
     return Efficiencies(np.asarray(slow_data / around), np.asarray(fast_data / around))
 
@@ -203,16 +198,10 @@ def max_queue(p: TwoWay) -> Queues:
 
     def bound(own: Floats, other: Floats, window: Floats, packet_time: Floats) -> Floats:
         between = (own + other - delay) / packet_time
-        return np.asarray(
-            np.select(
-                [own > other + delay, own >= other - delay], [window - delay / packet_time, between], window
-            )
-        )
+        cases = [own > other + delay, own >= other - delay]
+        return np.asarray(np.select(cases, [window - delay / packet_time, between], window))
 
-    return Queues(
-        bound(slow_time, fast_time, p.n_i, p.t_i_d),
-        bound(fast_time, slow_time, p.n_j, p.t_j_d),
-    )
+    return Queues(bound(slow_time, fast_time, p.n_i, p.t_i_d), bound(fast_time, slow_time, p.n_j, p.t_j_d))
 
 
 def acks_behind_data(p: TwoWay) -> Floats:
@@ -316,7 +305,7 @@ def backpressure_delay(p: TwoWay) -> Efficiencies:
 
 def acks_per_data(p: TwoWay, share: npt.ArrayLike) -> Floats:
     """Compute the ACKs per data packet that the share leaves room for: ``gamma``, (6.1)."""
-    f = _share(share)
+    f = inside("share", share)
     return np.asarray((1.0 - f) / f * p.beta)
 
 
@@ -350,14 +339,6 @@ def one_way(p: TwoWay) -> Floats:
     """
     round_trip = np.asarray(p.delay) + p.t_j_d + p.t_i_a
     return np.asarray(np.minimum(np.minimum(1.0, p.t_j_d / p.t_i_a), p.n_j * p.t_j_d / round_trip))
-
-
-def _share(share: npt.ArrayLike) -> Floats:
-    """Check that a share lies inside (0, 1)."""
-    f = np.asarray(share, dtype=np.float64)
-    if not np.all((f > 0) & (f < 1)):
-        raise ValueError(f"share = {f}: must lie inside (0, 1)")
-    return f
 
 
 def _over_gap(p: TwoWay, numerator: Floats) -> Floats:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from perhop.models import two_way
+from perhop.scenario.scenario import FlowView, PortView, Scenario
 from perhop.units import counted
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from perhop.scenario.scenario import FlowView, PortView, Scenario
 
 Scheme = Literal["fifo", "ack-priority", "backpressure", "bandwidth-allocation"]
 
