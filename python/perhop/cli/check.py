@@ -72,10 +72,12 @@ class _Checked(NamedTuple):
 
 def _checked(file: Path, overrides: list[str] | None) -> _Checked:
     """Check a file of any kind."""
-    from perhop.experiment.kinds import is_campaign, is_claims, is_lesson, is_study
+    from perhop.experiment.kinds import is_campaign, is_claims, is_lesson, is_study, is_study_part
 
     if is_study(file):
         return _study(file)
+    if is_study_part(file):
+        return _study(file.parent)
     if is_lesson(file):
         return _lesson(file)
     scenario = options.read(file, overrides)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import io
+import shlex
 import sys
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
@@ -48,15 +49,32 @@ def meant(name: str, known: Iterable[str]) -> str:
 
 
 def beside(error: OSError) -> str:
-    """Return a hint where a missing file's folder has one with nearly the same name."""
-    if not isinstance(error, FileNotFoundError) or not isinstance(error.filename, str):
+    """Return a hint: what a folder is, or the file with nearly the name of one that is missing."""
+    if not isinstance(error.filename, str):
         return ""
-    missing = Path(error.filename)
+    asked = Path(error.filename)
     with suppress(OSError):
-        there = {one.stem: one for one in missing.parent.iterdir() if one.suffix == missing.suffix}
-        near = difflib.get_close_matches(missing.stem, there, 1)
-        return f"there is {there[near[0]]}" if near else ""
+        if isinstance(error, IsADirectoryError):
+            return _of_folder(asked)
+        if isinstance(error, FileNotFoundError):
+            there = {one.stem: one for one in asked.parent.iterdir() if one.suffix == asked.suffix}
+            near = difflib.get_close_matches(asked.stem, there, 1)
+            return f"there is {there[near[0]]}" if near else ""
     return ""
+
+
+def _of_folder(folder: Path) -> str:
+    """Return a hint for a folder in the place of a file."""
+    word = shlex.quote(str(folder))
+    for name, hint in (
+        ("study.toml", f"it is a study: perhop reproduce {word}"),
+        ("ledger.sqlite", f"it is the store of a campaign: perhop analyze {word}"),
+        ("record.json", f"it is a run: perhop report {word}"),
+    ):
+        if (folder / name).is_file():
+            return hint
+    files = sorted(one.name for one in folder.glob("*.toml"))
+    return f"it has {', '.join(files[:5])}{', ...' if len(files) > 5 else ''}" if files else ""
 
 
 def note(*texts: str) -> None:

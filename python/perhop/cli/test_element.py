@@ -78,6 +78,8 @@ def command(
             tried = f"in {cases} random sequences of calls for each law"
             how = tried if each["mistake"] is None else f"cannot be built: {each['mistake']}"
             print(f"{file}: {each['name']}, a {CALLED.get(each['kind'], each['kind'])}, {how}")
+            if each["mistake"] is not None:
+                print("hint: settings of the class: -s NAME=VALUE, such as -s window=500ms")
             for one in each["laws"]:
                 print(f"  {'holds ' if one['holds'] else 'BROKEN'}  {one['law']}: {LAWS[one['law']]}")
                 for line in (one["broken"] or "").strip().splitlines():

@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 
 STUDY = "study.toml"
+STUDY_PARTS = ("readings.toml", "calibration.toml", "kernel.toml")
+"""Files that mean nothing without the study beside them."""
 LESSON = "lesson.toml"
 LEDGER = "ledger.sqlite"
 
@@ -26,6 +28,11 @@ def is_claims(source: bytes) -> bool:
 def is_study(path: Path) -> bool:
     """Return whether a path is that of a study: of its folder, or of its `study.toml`."""
     return path.name == STUDY if path.is_file() else (path / STUDY).is_file()
+
+
+def is_study_part(path: Path) -> bool:
+    """Return whether a path is that of a file that is read with the study beside it."""
+    return path.name in STUDY_PARTS and path.is_file() and is_study(path.parent)
 
 
 def is_lesson(path: Path) -> bool:
