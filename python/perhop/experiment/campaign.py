@@ -134,18 +134,9 @@ def run_campaign(
             runs = [run for run in runs if driver.asks_for(run)]
         store.conclude(folder, book, runs, driver.stopped)
         states, in_step = book.states(), book.values(PHASE)
-    return Outcome(
-        folder=folder,
-        kept=driver.kept,
-        made=driver.made,
-        failed=states["failed"],
-        unsettled=states["unsettled"],
-        dropped=states["dropped"],
-        stopped=driver.stopped,
-        in_step=[
-            warning for key in dict.fromkeys(run.key for run in runs) for (warning,) in in_step.get(key, ())
-        ],
-    )
+    warnings = [warning for key in by_key(runs) for (warning,) in in_step.get(key, ())]
+    counts = {name: states[name] for name in ("failed", "unsettled", "dropped")}
+    return Outcome(folder, driver.kept, driver.made, **counts, stopped=driver.stopped, in_step=warnings)
 
 
 def measures(campaign: Campaign, users: Iterable[Planned]) -> tuple[Measure, ...]:
@@ -163,21 +154,12 @@ def by_key(runs: Iterable[Planned]) -> dict[str, list[Planned]]:
 
 
 def complete_runs(campaign: Campaign, book: Ledger, users: Mapping[str, list[Planned]]) -> set[str]:
-    """Return the keys of runs that need not be made; of others too, where all are measured alike.
-
-    Parameters
-    ----------
-    users
-        As of `by_key`.
-    """
-    asked = defaultdict[tuple[str, ...], set[str]](set)
-    for key, own in users.items():
-        asked[tuple(one.key for one in measures(campaign, own))].add(key)
-    if len(asked) == 1:
-        return book.complete(*asked)
+    """Return the keys of runs, as of `by_key`, that need not be made."""
     measured = book.measured()
     return {
-        key for keys, own in asked.items() for key in own if measured.get(key, frozenset()).issuperset(keys)
+        key
+        for key, own in users.items()
+        if key in measured and measured[key].issuperset(one.key for one in measures(campaign, own))
     }
 
 
@@ -251,7 +233,7 @@ class _Driver:
         values_of = lru_cache(maxsize=None)(self._book.values)
         failed = self._book.failed()
         for key in complete:
-            for run in self._users.get(key, ()):
+            for run in self._users[key]:
                 values = {one.name: values_of(one.key).get(key, {}) for one in campaign.at(run.treatment)}
                 rule.add(run.treatment, run.replication, None if key in failed else values)
         return rule
@@ -272,6 +254,7 @@ class _Driver:
 
     def _task(self, run: Planned) -> Task:
         scenario = self._campaign.scenario
+        files = scenario.unread(*run.overrides).core.files if scenario.files.held else {}
         return Task(
             source=scenario.source,
             name=scenario.name,
@@ -279,13 +262,8 @@ class _Driver:
             measures=measures(self._campaign, self._users[run.key]),
             perhop=_core.__version__,
             results_version=_core.RESULTS_VERSION,
-            files=self._files(run),
+            files=tuple(files.items()),
         )
-
-    def _files(self, run: Planned) -> tuple[tuple[str, bytes], ...]:
-        """Return the files that the scenario names in the treatment of a run."""
-        scenario = self._campaign.scenario
-        return tuple(scenario.unread(*run.overrides).core.files.items()) if scenario.files.held else ()
 
     def _collect(self, done: Iterable[Future[Finished]]) -> None:
         entries = []

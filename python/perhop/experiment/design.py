@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Unpack
 
+import polars as pl
+
 from perhop.experiment.design_check import (
     Checked,
     check,
@@ -16,14 +18,12 @@ from perhop.experiment.design_check import (
     faulty_rows,
     is_excluded,
 )
-from perhop.experiment.design_runs import runs
+from perhop.experiment.design_runs import each
 from perhop.experiment.factors import MOST_TREATMENTS, Exclusion, Factor, Often, Treatment, Treatments
 from perhop.experiment.fault import DesignError, Fault
 from perhop.experiment.fractions import Fraction, Range, hypercube
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from perhop.scenario.scenario import Scenario
 
 
@@ -182,7 +182,19 @@ class Design(Treatments):
             The scenario or a treatment has mistakes; `check` says which level makes them.
         """
         chosen = range(self.replications) if replications is None else replications
-        return runs(self, scenario, chosen)
+        rows = [
+            (run.key, one.name, *one.levels, run.replication, run.seed, run.overrides, run.order)
+            for run in each(self, scenario, chosen)
+            for one in (self.treatments[run.treatment],)
+        ]
+        schema = {
+            **dict.fromkeys(("key", "treatment", *self.names), pl.String()),
+            "replication": pl.Int64(),
+            "seed": pl.UInt64(),
+            "overrides": pl.List(pl.String),
+            "order": pl.Int64(),
+        }
+        return pl.DataFrame(rows, schema=schema, orient="row")
 
     def check(self, scenario: Scenario) -> Checked:
         """Apply every treatment to a scenario, and return mistakes by level.

@@ -2,41 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import polars as pl
 
 if TYPE_CHECKING:
     from perhop.experiment.factors import Treatments
     from perhop.scenario.scenario import Scenario
-
-
-def runs(design: Treatments, scenario: Scenario, replications: range) -> pl.DataFrame:
-    """Return the runs of a design, one row each; see `perhop.experiment.design.Design.runs`."""
-    columns = defaultdict[str, list[object]](list)
-    for run in each(design, scenario, replications):
-        one = design.treatments[run.treatment]
-        columns["key"].append(run.key)
-        columns["treatment"].append(one.name)
-        for name, level in zip(design.names, one.levels, strict=True):
-            columns[name].append(level)
-        columns["replication"].append(run.replication)
-        columns["seed"].append(run.seed)
-        columns["overrides"].append([*run.overrides])
-        columns["order"].append(run.order)
-    types: dict[str, pl.DataType] = {
-        "replication": pl.Int64(),
-        "seed": pl.UInt64(),
-        "overrides": pl.List(pl.String),
-        "order": pl.Int64(),
-    }
-    names = ("key", "treatment", *design.names, "replication", "seed", "overrides", "order")
-    return pl.DataFrame(
-        {name: pl.Series(name, columns[name], types.get(name, pl.String())) for name in names}
-    )
 
 
 class Run(NamedTuple):
