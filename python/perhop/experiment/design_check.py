@@ -74,13 +74,17 @@ def message(diagnostic: Diagnostic) -> str:
 
 def _doubted(design: Treatments, having: Mapping[int, Diagnostic]) -> Fault:
     """Return a warning that some treatments have, with the levels that they have in common."""
-    diagnostic = having[min(having)]
-    rest = (diagnostic["hint"], None, diagnostic["rendered"].rstrip())
     differ = len({one["rule"] for one in having.values()}) > 1
     first = design.treatments[min(having)].name
-    said = message(diagnostic) + (f" (the numbers are those of {first})" if differ else "")
-    at, where = levels_of(design, having)
-    return Fault(at, f"{where}: {said}" if where else said, *rest)
+    more = f" (the numbers are those of {first})" if differ else ""
+    return _fault(*levels_of(design, having), having[min(having)], more)
+
+
+def _fault(at: At, where: str, diagnostic: Diagnostic, more: str = "") -> Fault:
+    """Return what is wrong or doubtful about a scenario as a fault of levels; `where` is empty of all."""
+    said = message(diagnostic) + more
+    shown = diagnostic["rendered"].rstrip()
+    return Fault(at, f"{where}: {said}" if where else said, diagnostic["hint"], None, shown)
 
 
 def levels_of(design: Treatments, having: Collection[int]) -> tuple[At, str]:
@@ -168,44 +172,36 @@ def _twins(design: Treatments, first: Treatment, second: Treatment) -> Fault:
     return Fault(at, rule, "let levels differ in what they set, or leave one treatment out")
 
 
-def _few(levels: Sequence[str], most: int = 4) -> str:
-    more = f" and {len(levels) - most} more" if len(levels) > most else ""
-    return "|".join(levels[:most]) + more
+def _few(levels: Sequence[str]) -> str:
+    more = f" and {len(levels) - 4} more" if len(levels) > 4 else ""
+    return "|".join(levels[:4]) + more
 
 
 def _blamed(design: Treatments, diagnostic: Diagnostic, having: set[int]) -> list[Fault]:
     """Attribute a mistake that some treatments have to levels."""
-    path, said = diagnostic["path"], message(diagnostic)
-    rest = (diagnostic["hint"], None, diagnostic["rendered"].rstrip())
     setters, alone = [], []
     for i, factor in enumerate(design.factors):
-        sets = [setting_of(level.set, path) is not None for level in factor.levels]
-        if len(having) == len(design.treatments) and len(sets) > 1 and all(sets):
-            setters.append(Fault(("factor", i, "path"), f"{factor.name}: {said}", *rest))
+        sets = [setting_of(level.set, diagnostic["path"]) for level in factor.levels]
+        if len(having) == len(design.treatments) and len(sets) > 1 and None not in sets:
+            setters.append(_fault(("factor", i, "path"), factor.name, diagnostic))
             continue
-        for level in factor.levels:
-            with_it = design.having(i, level.name)
-            index = setting_of(level.set, path)
+        for level, index in zip(factor.levels, sets, strict=True):
+            with_it, at = design.having(i, level.name), ("factor", i, "levels", level.name)
             if index is not None and with_it and with_it <= having:
-                at = ("factor", i, "levels", level.name, index)
-                setters.append(Fault(at, f"{factor.name}={level.name}: {said}", *rest))
+                setters.append(_fault((*at, index), f"{factor.name}={level.name}", diagnostic))
             elif with_it == having and len(factor.levels) > 1:
-                alone.append(
-                    Fault(("factor", i, "levels", level.name), f"{factor.name}={level.name}: {said}", *rest)
-                )
+                alone.append(_fault(at, f"{factor.name}={level.name}", diagnostic))
     if setters or len(alone) == 1:
         return setters or alone
     name = design.treatments[min(having)].name
     more = f" (and {len(having) - 1} more)" if len(having) > 1 else ""
-    return [Fault(("factor",), f"treatment {name}{more}: {said}", *rest)]
+    return [_fault(("factor",), f"treatment {name}{more}", diagnostic)]
 
 
 def setting_of(overrides: Sequence[str], path: str) -> int | None:
     """Return which override writes the setting at a path, the last if several do."""
-    for index in reversed(range(len(overrides))):
-        if _covers(_paths(overrides[index : index + 1])[0], path):
-            return index
-    return None
+    writing = [index for index, one in enumerate(_paths(overrides)) if _covers(one, path)]
+    return writing[-1] if writing else None
 
 
 def faulty_names(factors: Sequence[Factor]) -> list[Fault]:
@@ -213,24 +209,20 @@ def faulty_names(factors: Sequence[Factor]) -> list[Fault]:
     faults = []
     if not factors:
         faults.append(Fault(("factor",), "nothing is varied", "a design has at least one factor"))
-    seen = Counter(factor.name for factor in factors)
     for i, factor in enumerate(factors):
+        at, levels = ("factor", i, "name"), ("factor", i, "levels")
         if _IN_CONDITIONS & set(factor.name):
             rule = f"`{factor.name}` has a letter of conditions, such as `{factor.name}=level|level`"
-            hint = "give the factor a name without `=`, `|` and `,`"
-            faults.append(Fault(("factor", i, "name"), rule, hint))
+            faults.append(Fault(at, rule, "give the factor a name without `=`, `|` and `,`"))
         elif what := kept_for(factor.name):
-            rule = f"`{factor.name}` is {what}"
-            faults.append(Fault(("factor", i, "name"), rule, "give the factor another name"))
-        elif seen[factor.name] > 1 and any(one.name == factor.name for one in factors[:i]):
-            faults.append(Fault(("factor", i, "name"), f"a second factor is called `{factor.name}`"))
+            faults.append(Fault(at, f"`{factor.name}` is {what}", "give the factor another name"))
+        elif any(one.name == factor.name for one in factors[:i]):
+            faults.append(Fault(at, f"a second factor is called `{factor.name}`"))
         if not factor.levels:
-            faults.append(Fault(("factor", i, "levels"), f"`{factor.name}` has no levels"))
-        repeated = [name for name, n in Counter(level.name for level in factor.levels).items() if n > 1]
-        faults += [
-            Fault(("factor", i, "levels"), f"`{factor.name}` has the level `{name}` twice")
-            for name in repeated
-        ]
+            faults.append(Fault(levels, f"`{factor.name}` has no levels"))
+        many = Counter(level.name for level in factor.levels)
+        twice = [f"`{factor.name}` has the level `{name}` twice" for name, n in many.items() if n > 1]
+        faults += [Fault(levels, rule) for rule in twice]
     return faults
 
 
@@ -241,9 +233,8 @@ def faulty_exclusions(factors: Sequence[Factor], exclude: Sequence[Exclusion]) -
         at: At = ("exclude", index)
         if not one:
             faults.append(Fault(at, "an exclusion names a level of at least one factor"))
-        for name, levels in one.items():
-            for level in several(levels):
-                faults += faulty_levels(factors, {name: level}, at)
+        pairs = ((name, level) for name, levels in one.items() for level in several(levels))
+        faults += [fault for name, level in pairs for fault in faulty_levels(factors, {name: level}, at)]
     return faults
 
 
@@ -254,12 +245,11 @@ def faulty_levels(factors: Sequence[Factor], row: Mapping[str, str], at: At) -> 
     for name, level in row.items():
         factor = by_name.get(name)
         if factor is None:
-            rule = f"there is no factor `{name}`"
-            faults.append(Fault((*at, name), rule, _core.suggest(name, list(by_name)), of_key=True))
+            hint = _core.suggest(name, list(by_name))
+            faults.append(Fault((*at, name), f"there is no factor `{name}`", hint, of_key=True))
         elif factor.level(level) is None:
-            known = [one.name for one in factor.levels]
-            rule = f"`{name}` has no level `{level}`"
-            faults.append(Fault((*at, name), rule, _core.suggest(level, known)))
+            hint = _core.suggest(level, [one.name for one in factor.levels])
+            faults.append(Fault((*at, name), f"`{name}` has no level `{level}`", hint))
     return faults
 
 

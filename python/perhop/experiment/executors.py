@@ -39,21 +39,12 @@ class ExecutorError(Exception):
 
 
 def open_executor(where: str | None, workers: int | None = None) -> LocalProcesses | DaskCluster:
-    """Return the executor for a name.
-
-    Parameters
-    ----------
-    where
-        ``dask://host:port`` of a scheduler; None for this machine.
-    workers
-        Processes of this machine; as many as cores if None.
+    """Return the scheduler at ``dask://host:port``, or processes of this machine, as many as cores if None.
 
     Raises
     ------
     ValueError
-        `where` is none of these.
-    ExecutorError
-        The cluster cannot be used.
+        `where` is no such address.
     """
     if where is None:
         return LocalProcesses(workers or cores.count())
@@ -182,19 +173,9 @@ class _Process:
 
 
 class DaskCluster(_Ending):
-    """The workers of a Dask scheduler, each with the perhop of the driver.
+    """The workers of the Dask scheduler at ``host:port``, each with the perhop of the driver.
 
     Dask itself gives a call to another worker when one dies, and gives up after some.
-
-    Parameters
-    ----------
-    address
-        ``host:port`` of the scheduler.
-
-    Raises
-    ------
-    ExecutorError
-        No scheduler answers, it has no worker, or a worker has another perhop.
     """
 
     def __init__(self, address: str) -> None:
@@ -210,18 +191,15 @@ class DaskCluster(_Ending):
             connect: Any = distributed.Client
             self._client: Any = connect(f"tcp://{address}", timeout=_CONNECT_S, set_as_default=False)
         except (OSError, ValueError) as error:
-            raise ExecutorError(
-                f"no Dask scheduler answers at {address}",
-                "start one: dask scheduler, then dask worker HOST:PORT",
-            ) from error
+            hint = "start one: dask scheduler, then dask worker HOST:PORT"
+            raise ExecutorError(f"no Dask scheduler answers at {address}", hint) from error
         try:
             self._client.wait_for_workers(1, timeout=_CONNECT_S)
             self._check_workers()
         except TimeoutError as error:
             self._client.close()
-            raise ExecutorError(
-                f"the Dask scheduler at {address} has no worker", f"start one: dask worker {address}"
-            ) from error
+            hint = f"start one: dask worker {address}"
+            raise ExecutorError(f"the Dask scheduler at {address} has no worker", hint) from error
         except BaseException:
             self._client.close()
             raise
@@ -250,9 +228,8 @@ class DaskCluster(_Ending):
         _, version, results_version = identity()
         for worker, found in self._client.run(identity, on_error="return").items():
             if isinstance(found, BaseException):
-                raise ExecutorError(
-                    f"the worker {worker} has no perhop: {found}", f"install perhop {version} on it"
-                )
+                rule = f"the worker {worker} has no perhop: {found}"
+                raise ExecutorError(rule, f"install perhop {version} on it")
             try:
                 check_versions(found, version, results_version)
             except VersionsDiffer as error:
