@@ -78,6 +78,11 @@ class AnalysisRequest:
         """Treatments of the design."""
         return self.treatments or math.prod(map(len, self.factors.values()))
 
+    def groups(self, rows: pl.DataFrame) -> list[str]:
+        """Return the columns that a response is grouped by in its rows."""
+        names = (name for name in rows.columns if name not in FIXED and name not in self.factors)
+        return [name for name in names if rows[name].is_not_null().any()]
+
     def interval(self, response: str, values: npt.ArrayLike) -> Interval:
         """Compute the mean of a response over replications, with the interval that it has to have."""
         interval = sequential_interval if response == self.looked_at else mean_interval

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from perhop import _core
 from perhop.experiment import ledger, store
 from perhop.experiment.columns import faulty_columns
 from perhop.experiment.definition import Campaign
-from perhop.experiment.design_runs import each
+from perhop.experiment.design import each
 from perhop.experiment.executors import ExecutorError, width
 from perhop.experiment.fault import DesignError
 from perhop.experiment.ledger import Entry, Ledger, Planned
@@ -220,8 +220,7 @@ class _Driver:
 
     def _begin_rule(self, complete: set[str]) -> _Rule | None:
         """Return the rule that ends the campaign, fed with the runs that are there already."""
-        campaign = self._campaign
-        treatments = len(campaign.design.treatments)
+        campaign, treatments = self._campaign, len(self._campaign.design.treatments)
         rule: _Rule
         if campaign.select is not None:
             rule = Selecting(campaign.select, treatments)
@@ -230,12 +229,10 @@ class _Driver:
             rule = kind(campaign.stop, treatments, campaign.design.replications)
         else:
             return None
-        values_of = lru_cache(maxsize=None)(self._book.values)
-        failed = self._book.failed()
-        for key in complete:
-            for run in self._users[key]:
-                values = {one.name: values_of(one.key).get(key, {}) for one in campaign.at(run.treatment)}
-                rule.add(run.treatment, run.replication, None if key in failed else values)
+        values_of, failed = lru_cache(maxsize=None)(self._book.values), self._book.failed()
+        for run in (run for key in complete for run in self._users[key]):
+            found = {one.name: values_of(one.key).get(run.key, {}) for one in campaign.at(run.treatment)}
+            rule.add(run.treatment, run.replication, None if run.key in failed else found)
         return rule
 
     def _fill(self) -> bool:
@@ -332,7 +329,5 @@ class _Driver:
 
     def _replay(self, run: Planned) -> str:
         """Return the command that makes a run again, in the store's folder."""
-        words = ["perhop", "run", store.SCENARIO]
-        for assignment in (*self._campaign.scenario.overrides, *run.overrides):
-            words += ["-s", assignment]
-        return shlex.join(words)
+        overrides = (*self._campaign.scenario.overrides, *run.overrides)
+        return shlex.join(["perhop", "run", store.SCENARIO, *chain(*(("-s", one) for one in overrides))])

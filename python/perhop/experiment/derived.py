@@ -175,29 +175,27 @@ COLUMNS = (
 )
 
 
-def columns(table: str) -> dict[str, Column]:
-    """Return the columns of a table by name, those that are computed after its own; ``NN`` are any digits."""
-    own = {column.name: column for column in SCHEMA[table].columns}
-    return own | {one.name: _column(one, one.name) for one in COLUMNS if one.table == table}
+def columns(table: str) -> list[str]:
+    """Return the names of a table's columns, those that are computed after its own; ``NN`` are any digits."""
+    own = [one.name for one in SCHEMA[table].columns]
+    return [*own, *(one.name for one in COLUMNS if one.table == table and one.name not in own)]
 
 
 def column(table: str, name: str) -> Column | None:
     """Return a column of a table, its own or one that is computed."""
-    if table not in SCHEMA:
-        return None
-    own = next((one for one in SCHEMA[table].columns if one.name == name), None)
+    own = _own(table, name)
     found = _derived(table, name)
-    return own or (found and _column(found[0], name))
+    return own or (found and Column(name, found[0].unit, 0, found[0].doc, found[0].type))
 
 
 def is_computed(table: str, name: str) -> bool:
     """Return whether a table has a column only as it is computed."""
-    own = (column.name for column in SCHEMA[table].columns)
-    return name not in own and _derived(table, name) is not None
+    return _own(table, name) is None and _derived(table, name) is not None
 
 
-def _column(one: Derived, name: str) -> Column:
-    return Column(name, one.unit, 0, one.doc, one.type)
+def _own(table: str, name: str) -> Column | None:
+    columns = SCHEMA[table].columns if table in SCHEMA else ()
+    return next((one for one in columns if one.name == name), None)
 
 
 def _derived(table: str, name: str) -> tuple[Derived, str] | None:

@@ -6,6 +6,7 @@ import functools
 import hashlib
 import math
 import operator
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -170,14 +171,13 @@ class Response:
         """The columns of tables that it looks at; None where it may look at others, or they are computed."""
         if self.source is not None:
             return None
-        found: dict[str, frozenset[str]] = {}
+        found = defaultdict[str, frozenset[str]](frozenset)
         for one in self.statistics:
             table, names = one.table.text, {name.text for name in self._named(one)}
             if table not in SCHEMA or any(derived.is_computed(table, name) for name in names):
                 return None
             # rows are counted by a column
-            names = names or {SCHEMA[table].columns[0].name}
-            found[table] = found.get(table, frozenset()) | names
+            found[table] |= names or {SCHEMA[table].columns[0].name}
         return found
 
     @cached_property
