@@ -76,8 +76,7 @@ def plan(campaign: Campaign) -> list[Planned]:
         A response is grouped by what is called as a factor, or as another column of its table.
     """
     design = campaign.design
-    faults = faulty_columns(design.names, campaign.responses)
-    if faults:
+    if faults := [*faulty_columns(design.names, campaign.responses)]:
         raise DesignError(faults)
     scenarios = [campaign.scenario.override(*one.overrides) for one in design.treatments]
     for scenario in scenarios:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from perhop.experiment.analysis import AnalysisRequest
@@ -15,9 +15,6 @@ from perhop.stats.layout import cube
 from perhop.stats.paired import Equivalence, Paired, paired_difference, tost, tost_share
 from perhop.stats.strata import Stratum, strata
 from perhop.units import counted
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 MOST = 40
 """Treatments of which all pairs are compared: 780 pairs, about ten seconds a response and group."""

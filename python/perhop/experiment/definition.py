@@ -125,18 +125,7 @@ class ReadCampaign(NamedTuple):
 
 
 def read(path: str | Path, overrides: Sequence[str] = ()) -> ReadCampaign:
-    """Read a campaign file and its scenario.
-
-    Parameters
-    ----------
-    overrides
-        For every run, applied after those of the file.
-
-    Raises
-    ------
-    OSError
-        It cannot be read.
-    """
+    """Read a campaign file and its scenario, with overrides for every run after those of the file."""
     with open(path, "rb") as file:
         source = file.read(_READ_AT_MOST + 1)
     try:

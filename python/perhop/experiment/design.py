@@ -111,8 +111,7 @@ class Design(Treatments):
         DesignError
             Names repeat, are unknown or are missing, or a treatment is listed twice.
         """
-        faults = [*faulty_names(factors), *faulty_rows(factors, rows)]
-        if faults:
+        if faults := [*faulty_names(factors), *faulty_rows(factors, rows)]:
             raise DesignError(faults)
         ordered = [tuple(row[factor.name] for factor in factors) for row in rows]
         return cls._of(factors, ordered, **often)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 from perhop import _core
@@ -30,7 +31,7 @@ class Checked(NamedTuple):
 def check(design: Treatments, scenario: Scenario) -> Checked:
     """Apply every treatment of a design to a scenario; see `Design.check`."""
     mistakes = _drawn(design)
-    warnings = _overwritten(design, scenario.overrides)
+    warnings = [*_overwritten(design, scenario.overrides)]
     wrong: dict[tuple[str, str], tuple[Diagnostic, set[int]]] = {}
     doubtful: dict[tuple[str, str], dict[int, Diagnostic]] = {}
     same: dict[str, int] = {}
@@ -117,26 +118,23 @@ def _drawn(design: Treatments) -> list[Fault]:
     ]
 
 
-def _overwritten(design: Treatments, given: Sequence[str]) -> list[Fault]:
+def _overwritten(design: Treatments, given: Sequence[str]) -> Iterator[Fault]:
     """Find settings that a later override writes again, so that the first has no effect.
 
     A level that leaves one level of the other factor in the design is meant so.
     """
     hint = "what is written later counts: take one of them away"
     sets = [[_paths(level.set) for level in factor.levels] for factor in design.factors]
-    faults = []
-    for i, factor in enumerate(design.factors):
-        for j in range(i + 1, len(sets)):
-            both = _lost(design, sets, i, j)
-            if both is not None:
-                rule = f"`{factor.name}` and `{design.factors[j].name}` both set {both}"
-                faults.append(Fault(("factor", j, "levels"), rule, hint))
+    for i, j in combinations(range(len(sets)), 2):
+        both = _lost(design, sets, i, j)
+        if both is not None:
+            rule = f"`{design.names[i]}` and `{design.names[j]}` both set {both}"
+            yield Fault(("factor", j, "levels"), rule, hint)
     for index, path in enumerate(_paths(given)):
-        for i, factor in enumerate(design.factors):
-            if all(any(_covers(other, path) for other in level) for level in sets[i]):
-                rule = f"`{factor.name}` sets {path} in all its levels, so that `{given[index]}` does nothing"
-                faults.append(Fault(("set", index), rule, hint))
-    return faults
+        for name, levels in zip(design.names, sets, strict=True):
+            if all(any(_covers(other, path) for other in level) for level in levels):
+                rule = f"`{name}` sets {path} in all its levels, so that `{given[index]}` does nothing"
+                yield Fault(("set", index), rule, hint)
 
 
 def _lost(design: Treatments, sets: Sequence[Sequence[Sequence[str]]], first: int, later: int) -> str | None:
@@ -204,71 +202,64 @@ def setting_of(overrides: Sequence[str], path: str) -> int | None:
     return writing[-1] if writing else None
 
 
-def faulty_names(factors: Sequence[Factor]) -> list[Fault]:
+def faulty_names(factors: Sequence[Factor]) -> Iterator[Fault]:
     """Find names that repeat or cannot be columns."""
-    faults = []
     if not factors:
-        faults.append(Fault(("factor",), "nothing is varied", "a design has at least one factor"))
+        yield Fault(("factor",), "nothing is varied", "a design has at least one factor")
     for i, factor in enumerate(factors):
         at, levels = ("factor", i, "name"), ("factor", i, "levels")
         if _IN_CONDITIONS & set(factor.name):
             rule = f"`{factor.name}` has a letter of conditions, such as `{factor.name}=level|level`"
-            faults.append(Fault(at, rule, "give the factor a name without `=`, `|` and `,`"))
+            yield Fault(at, rule, "give the factor a name without `=`, `|` and `,`")
         elif what := kept_for(factor.name):
-            faults.append(Fault(at, f"`{factor.name}` is {what}", "give the factor another name"))
+            yield Fault(at, f"`{factor.name}` is {what}", "give the factor another name")
         elif any(one.name == factor.name for one in factors[:i]):
-            faults.append(Fault(at, f"a second factor is called `{factor.name}`"))
+            yield Fault(at, f"a second factor is called `{factor.name}`")
         if not factor.levels:
-            faults.append(Fault(levels, f"`{factor.name}` has no levels"))
-        many = Counter(level.name for level in factor.levels)
-        twice = [f"`{factor.name}` has the level `{name}` twice" for name, n in many.items() if n > 1]
-        faults += [Fault(levels, rule) for rule in twice]
-    return faults
+            yield Fault(levels, f"`{factor.name}` has no levels")
+        for name, times in Counter(level.name for level in factor.levels).items():
+            if times > 1:
+                yield Fault(levels, f"`{factor.name}` has the level `{name}` twice")
 
 
-def faulty_exclusions(factors: Sequence[Factor], exclude: Sequence[Exclusion]) -> list[Fault]:
+def faulty_exclusions(factors: Sequence[Factor], exclude: Sequence[Exclusion]) -> Iterator[Fault]:
     """Find exclusions that exclude nothing there is."""
-    faults: list[Fault] = []
     for index, one in enumerate(exclude):
         at: At = ("exclude", index)
         if not one:
-            faults.append(Fault(at, "an exclusion names a level of at least one factor"))
-        pairs = ((name, level) for name, levels in one.items() for level in several(levels))
-        faults += [fault for name, level in pairs for fault in faulty_levels(factors, {name: level}, at)]
-    return faults
+            yield Fault(at, "an exclusion names a level of at least one factor")
+        for name, levels in one.items():
+            for level in several(levels):
+                yield from faulty_levels(factors, {name: level}, at)
 
 
-def faulty_levels(factors: Sequence[Factor], row: Mapping[str, str], at: At) -> list[Fault]:
+def faulty_levels(factors: Sequence[Factor], row: Mapping[str, str], at: At) -> Iterator[Fault]:
     """Find names in a row that no factor or level has."""
     by_name = {factor.name: factor for factor in factors}
-    faults = []
     for name, level in row.items():
         factor = by_name.get(name)
         if factor is None:
             hint = _core.suggest(name, list(by_name))
-            faults.append(Fault((*at, name), f"there is no factor `{name}`", hint, of_key=True))
+            yield Fault((*at, name), f"there is no factor `{name}`", hint, of_key=True)
         elif factor.level(level) is None:
             hint = _core.suggest(level, [one.name for one in factor.levels])
-            faults.append(Fault((*at, name), f"`{name}` has no level `{level}`", hint))
-    return faults
+            yield Fault((*at, name), f"`{name}` has no level `{level}`", hint)
 
 
-def faulty_rows(factors: Sequence[Factor], rows: Sequence[Mapping[str, str]]) -> list[Fault]:
+def faulty_rows(factors: Sequence[Factor], rows: Sequence[Mapping[str, str]]) -> Iterator[Fault]:
     """Find treatments that lack a level, have one that is none, or are listed twice."""
-    faults: list[Fault] = []
     known: dict[tuple[str | None, ...], int] = {}
     for index, row in enumerate(rows):
         at = ("treatment", index)
-        faults += faulty_levels(factors, row, at)
+        yield from faulty_levels(factors, row, at)
         missing = [factor.name for factor in factors if factor.name not in row]
         if missing:
-            faults.append(Fault(at, f"no level of {', '.join(missing)}", "give a level for each factor"))
+            yield Fault(at, f"no level of {', '.join(missing)}", "give a level for each factor")
         first = known.setdefault(tuple(row.get(factor.name) for factor in factors), index)
         if first < index:
-            faults.append(Fault(at, f"the treatment is listed already, as number {first + 1}"))
+            yield Fault(at, f"the treatment is listed already, as number {first + 1}")
     if not rows:
-        faults.append(Fault(("treatment",), "there is no treatment"))
-    return faults
+        yield Fault(("treatment",), "there is no treatment")
 
 
 def is_excluded(factors: Sequence[Factor], row: tuple[str, ...], exclude: Sequence[Exclusion]) -> bool:

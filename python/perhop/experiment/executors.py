@@ -9,16 +9,14 @@ import queue
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from types import TracebackType
+from typing import Any, ParamSpec, TypeVar
 
 from perhop.experiment.work import VersionsDiffer, check_versions, identity
 from perhop.run import cores
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import TracebackType
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -17,24 +17,17 @@ At = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Fault:
-    """A mistake in a campaign, or a warning.
-
-    Parameters
-    ----------
-    span
-        Which characters of the setting, where it is a text.
-    of_key
-        Whether it is the key of the setting that is wrong, not its value.
-    shown
-        More about it, several lines with the hint, for whom there is no file to point into.
-    """
+    """A mistake in a campaign, or a warning."""
 
     at: At
     rule: str
     hint: str | None = None
     span: tuple[int, int] | None = None
+    """Which characters of the setting, where it is a text."""
     shown: str = ""
+    """More about it, several lines with the hint, for whom there is no file to point into."""
     of_key: bool = False
+    """Whether it is the key of the setting that is wrong, not its value."""
 
     def __str__(self) -> str:
         if self.shown:

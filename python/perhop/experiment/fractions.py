@@ -196,19 +196,8 @@ def hypercube(
 ) -> tuple[tuple[Factor, ...], list[dict[str, str]]]:
     """Return a Latin hypercube: as many slices of each range as points, and one point in each.
 
-    Parameters
-    ----------
-    points
-        At least two.
-    seed
-        Of the points, which are the same everywhere.
-
-    Returns
-    -------
-    factors
-        Their levels are the values, from the smallest.
-    rows
-        Of the treatments: a value for each factor.
+    The points of a seed are the same everywhere. The levels of a factor are its values, from the smallest; a
+    row is a treatment.
     """
     faults = []
     columns: list[list[str]] = []

@@ -29,14 +29,10 @@ _FUNCTION = "function "
 """What it calls the file of a function, before its hash."""
 
 
-def functions(responses: Iterable[Response]) -> dict[str, str]:
-    """Return the files of functions by what a ledger calls them."""
-    return {_FUNCTION + one.digest: one.source for one in responses if one.source is not None}
-
-
-def older_functions(meta: Mapping[str, str]) -> dict[str, str]:
-    """Return the files of functions that a ledger has: its values are of these."""
-    return {name: text for name, text in meta.items() if name.startswith(_FUNCTION)}
+def functions(responses: Iterable[Response], meta: Mapping[str, str]) -> dict[str, str]:
+    """Return files of functions by what a ledger calls them, also those that its values are of."""
+    before = {name: text for name, text in meta.items() if name.startswith(_FUNCTION)}
+    return before | {_FUNCTION + one.digest: one.source for one in responses if one.source is not None}
 
 
 def encode(campaign: Campaign) -> str:

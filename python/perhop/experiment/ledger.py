@@ -215,15 +215,14 @@ class Ledger:
             for key, replay, measures, done in finished:
                 number += 1
                 connection.execute("DELETE FROM run WHERE key = ?", (key,))
+                state = "done" if done.failure is None else "failed"
+                row = done._asdict() | {"key": key, "state": state, "replay": replay, "finished": number}
                 (run,) = connection.execute(
                     """INSERT INTO run (key, state, failure, lost, replay, unsettled, event_digest, host,
-                       worker, began, duration_s, finished) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                       worker, began, duration_s, finished) VALUES (:key, :state, :failure, :lost, :replay,
+                       :unsettled, :event_digest, :host, :worker, :began, :duration_s, :finished)
                        RETURNING id""",
-                    (
-                        *(key, "done" if done.failure is None else "failed", done.failure, done.lost, replay),
-                        *(done.unsettled, done.event_digest, done.host, done.worker, done.began),
-                        *(done.duration_s, number),
-                    ),
+                    row,
                 ).fetchone()
                 self._add_values(connection, run, measures, done)
                 seal_run(connection, run)
@@ -341,20 +340,18 @@ def _connect(folder: Path, file: Path) -> sqlite3.Connection:
     return connection
 
 
-_WHOLE: dict[Path, tuple[tuple[int, int, int] | None, ...]] = {}
+_WHOLE: dict[Path, list[tuple[int, int, int]]] = {}
 """Ledgers that this process has read whole and found as they were written, and when that was."""
 
 
-def _written(file: Path) -> tuple[tuple[int, int, int] | None, ...]:
+def _written(file: Path) -> list[tuple[int, int, int]]:
     """Return what is another when a ledger has been written to."""
-
-    def of(part: str) -> tuple[int, int, int] | None:
+    parts = []
+    for name in (str(file), f"{file}-wal"):
         with suppress(FileNotFoundError):
-            found = os.stat(part)
-            return found.st_ino, found.st_size, found.st_mtime_ns
-        return None
-
-    return of(str(file)), of(f"{file}-wal")
+            found = os.stat(name)
+            parts.append((found.st_ino, found.st_size, found.st_mtime_ns))
+    return parts
 
 
 def _check(connection: sqlite3.Connection, folder: Path) -> None:

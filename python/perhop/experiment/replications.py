@@ -6,20 +6,16 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
+import polars as pl
 import scipy
 
+from perhop.experiment.analysis import AnalysisRequest
 from perhop.experiment.comparisons import MOST, Margin, Own, values
 from perhop.stats.power import replications_for_difference, replications_for_mean, replications_until
 from perhop.units import counted
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-    import polars as pl
-
-    from perhop.experiment.analysis import AnalysisRequest
 
 FOUND = 0.8
 """How often a difference is to be found."""

@@ -173,13 +173,8 @@ class Store:
         failed = (self.runs() if runs is None else runs).filter(state="failed")
         again = f"cd {shlex.quote(str(self.folder))} && "
         return [
-            {
-                "treatment": row["treatment"],
-                "replication": row["replication"],
-                "failure": row["failure"],
-                "replay": again + row["replay"] + self._not_called(row["failure"]),
-            }
-            for row in failed.iter_rows(named=True)
+            row | {"replay": again + row["replay"] + self._not_called(row["failure"])}
+            for row in failed.select("treatment", "replication", "failure", "replay").iter_rows(named=True)
         ]
 
     def _not_called(self, failure: str) -> str:
@@ -258,8 +253,7 @@ def adopt(folder: Path, book: Ledger, campaign: Campaign, runs: list[Planned]) -
     # files first: killed in between, the next call finds another plan and writes them again
     _forget(folder)
     _write_files(folder, campaign)
-    functions = kept.older_functions(meta) | kept.functions(campaign.responses)
-    book.replace_plan(runs, {kept.CAMPAIGN: text} | functions)
+    book.replace_plan(runs, {kept.CAMPAIGN: text} | kept.functions(campaign.responses, meta))
 
 
 def conclude(folder: Path, book: Ledger, runs: list[Planned], stopped: Stopped | None) -> None:
