@@ -39,30 +39,21 @@ _LOST_IN_A_ROW = 10
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of `run_campaign`.
-
-    Parameters
-    ----------
-    made
-        Runs made now, failed ones included.
-    failed
-        Runs that are asked for and failed, now or before.
-    unsettled
-        Runs whose warm-up MSER-5 objects to.
-    dropped
-        Finished runs that nobody asks for now; they stay in the ledger.
-    in_step
-        Of each run whose equal flows are in step with a queue, what is said of it.
-    """
+    """The outcome of `run_campaign`."""
 
     folder: Path
     kept: int
     made: int
+    """Runs made now, failed ones included."""
     failed: int
+    """Runs that are asked for and failed, now or before."""
     unsettled: int
+    """Runs whose warm-up MSER-5 objects to."""
     dropped: int
+    """Finished runs that nobody asks for now; they stay in the ledger."""
     stopped: Stopped | None
     in_step: list[str]
+    """Of each run whose equal flows are in step with a queue, what is said of it."""
 
 
 def plan(campaign: Campaign) -> list[Planned]:

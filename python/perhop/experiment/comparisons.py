@@ -33,20 +33,14 @@ class Margin:
 
 @dataclass(frozen=True)
 class Own:
-    """The values of one response, or of one group of it.
-
-    Attributes
-    ----------
-    of
-        The group: value by column.
-    rows
-        With `treatment`, `replication` and `value`.
-    """
+    """The values of one response, or of one group of it."""
 
     response: str
     unit: str | None
     of: Mapping[str, str]
+    """The group: value by column."""
     rows: pl.DataFrame
+    """With `treatment`, `replication` and `value`."""
 
     @property
     def name(self) -> str:

@@ -46,16 +46,11 @@ _VALUE = {
 
 @dataclass(frozen=True)
 class Store:
-    """A store to read.
-
-    Parameters
-    ----------
-    only
-        A slice of it; what a store says is of that.
-    """
+    """A store to read."""
 
     folder: Path
     only: Slice | None = None
+    """A slice of it; what a store says is of that."""
 
     @classmethod
     def open(cls, folder: str | Path) -> Store:
