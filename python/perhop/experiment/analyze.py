@@ -18,11 +18,10 @@ from perhop.experiment.analysis import (
     means_of,
     remarked,
 )
-from perhop.experiment.methods import check_keep, factorial, not_balanced
+from perhop.experiment.methods import analysed, check_keep
 from perhop.experiment.stopping import LEVEL
 from perhop.stats.discovery import benjamini_hochberg
 from perhop.stats.intervals import mean_interval
-from perhop.stats.layout import UnbalancedError
 from perhop.units import UNLIMITED, counted
 
 if TYPE_CHECKING:
@@ -157,10 +156,7 @@ def _response(rows: pl.DataFrame, response: str, asked: AnalysisRequest) -> list
         return [remarked(start, "Nothing was varied between runs, so that there are means and no effects.")]
     if asked.fraction is not None and set(factors) == set(asked.fraction.factors):
         return [fractional(start, asked, asked.fraction)]
-    try:
-        return [factorial(start, asked, start.factors)]
-    except UnbalancedError as error:
-        return not_balanced(start, asked, str(error))
+    return analysed(start, asked)
 
 
 def _in_every_treatment(known: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:

@@ -15,6 +15,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
+from perhop.experiment.fault import HintedError
 from perhop.experiment.work import VersionsDiffer, check_versions, identity
 from perhop.run import cores
 
@@ -28,12 +29,8 @@ class WorkerDied(BrokenExecutor):
     """The process that had this call ended; others go on."""
 
 
-class ExecutorError(Exception):
+class ExecutorError(HintedError):
     """Runs cannot be made there."""
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 def open_executor(where: str | None, workers: int | None = None) -> LocalProcesses | DaskCluster:

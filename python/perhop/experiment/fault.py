@@ -35,6 +35,14 @@ class Fault:
         return f"{self.rule} ({self.hint})" if self.hint else self.rule
 
 
+class HintedError(Exception):
+    """An error with a hint at what to do about it."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
 class FileError(ScenarioError):
     """A file with mistakes; `diagnostics` lists every one."""
 

@@ -20,6 +20,7 @@ from types import TracebackType
 from typing import NamedTuple
 
 from perhop.experiment.digests import damage, seal_campaign, seal_run, seal_runs
+from perhop.experiment.fault import HintedError
 from perhop.experiment.kinds import LEDGER
 from perhop.experiment.work import Finished
 from perhop.run.folder import write_file
@@ -67,12 +68,8 @@ CREATE TABLE measured (
 """
 
 
-class StoreError(Exception):
+class StoreError(HintedError):
     """A store that is in use, damaged, or from a newer perhop; or a folder that is none."""
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 ANEW = "keep a copy; `perhop campaign run FILE -o OTHER` makes its runs anew"

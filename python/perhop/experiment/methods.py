@@ -87,7 +87,15 @@ def _without_replications(factors: Sequence[str]) -> tuple[tuple[str, ...] | Non
     return kept, f"There is one replication: {what} had to be taken for error. Add replications."
 
 
-def not_balanced(start: Analysis, asked: AnalysisRequest, why: str) -> list[Analysis]:
+def analysed(start: Analysis, asked: AnalysisRequest) -> list[Analysis]:
+    """Analyse a design, by group where the parts of its runs are not balanced."""
+    try:
+        return [factorial(start, asked, start.factors)]
+    except UnbalancedError as error:
+        return _not_balanced(start, asked, str(error))
+
+
+def _not_balanced(start: Analysis, asked: AnalysisRequest, why: str) -> list[Analysis]:
     """Analyse treatments that have not all the same observations."""
     if _constant(start.frame):
         return [remarked(start, _SAME)]
@@ -136,12 +144,7 @@ def _apart(
         means=means_of(rows, factors, asked),
         frame=rows,
     )
-    if not factors:
-        return [own]
-    try:
-        return [factorial(own, asked, factors)]
-    except UnbalancedError as error:
-        return not_balanced(own, asked, str(error))
+    return analysed(own, asked) if factors else [own]
 
 
 def _lack(start: Analysis, asked: AnalysisRequest) -> str:

@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from perhop import _core
+from perhop.experiment.fault import HintedError
 
 if TYPE_CHECKING:
     from perhop.experiment.design import Design
 
 
-class SliceError(ValueError):
+class SliceError(HintedError, ValueError):
     """A slice that a campaign does not have."""
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 @dataclass(frozen=True)
