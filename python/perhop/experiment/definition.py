@@ -42,29 +42,20 @@ class CampaignError(FileError):
 
 @dataclass(frozen=True)
 class Campaign:
-    """A scenario, a design, and the responses to measure.
-
-    Parameters
-    ----------
-    scenario
-        With the overrides that all runs have.
-    responses
-        At least one, each with a name of its own.
-    stop
-        Without it the design says how many replications there are.
-    select
-        In the place of `stop`.
-    source
-        The campaign file as read; empty without one.
-    """
+    """A scenario, a design, and the responses to measure."""
 
     name: str
     scenario: Scenario
+    """With the overrides that all runs have."""
     design: Design
     responses: tuple[Response, ...]
+    """At least one, each with a name of its own."""
     stop: Stop | None = None
+    """Without it the design says how many replications there are."""
     source: bytes = b""
+    """The campaign file as read; empty without one."""
     select: Select | None = None
+    """In the place of `stop`."""
 
     def __post_init__(self) -> None:
         responses = tuple(one.of_design(self.design.factors) for one in self.responses)

@@ -33,16 +33,11 @@ class Generator(NamedTuple):
 
 @dataclass(frozen=True)
 class Fraction:
-    """A fraction of a two-level design, and the effects that it confounds.
-
-    Parameters
-    ----------
-    generators
-        One for each factor that is not free.
-    """
+    """A fraction of a two-level design, and the effects that it confounds."""
 
     factors: tuple[str, ...]
     generators: tuple[Generator, ...]
+    """One for each factor that is not free."""
 
     @classmethod
     def of(cls, factors: Sequence[Factor], generators: Sequence[str]) -> Fraction:
