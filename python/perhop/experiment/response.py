@@ -366,10 +366,8 @@ def _row_values(one: Expression, rows: Mapping[str, pl.Series]) -> Any:
             return rows[one.text].cast(pl.Float64).to_numpy()
         case Negative():
             return -_row_values(one.of, rows)
-        case Statistic():
-            raise TypeError("a statistic in another")
-        case LevelOf():
-            raise TypeError("a level that is no number yet")
+        case Statistic() | LevelOf():
+            raise TypeError("neither has a value in each row")
     left, right = _row_values(one.left, rows), _row_values(one.right, rows)
     if one.operator == "/":
         return np.divide(left, np.where(right == 0, np.nan, right))

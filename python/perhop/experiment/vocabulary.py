@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Mapping, Set
 from typing import TYPE_CHECKING
 
 from perhop.run.tables import SCHEMA
 
 if TYPE_CHECKING:
     from perhop.experiment.factors import Treatments
-    from perhop.scenario.scenario import FlowView, Scenario, UdpView
+    from perhop.scenario.scenario import Scenario
 
 Vocabulary = Mapping[str, Mapping[str, Set[str]]]
 """By table and column: every word there may be. What is known only after a run is not in it."""
@@ -24,17 +24,13 @@ def words(scenario: Scenario) -> Vocabulary:
     found: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for table, flows in (("flows", meaning.flows), ("udp", meaning.udp)):
         for flow in flows:
-            for column, word in _of(flow):
+            own = {"name": flow.name, "class": flow.class_, "from": flow.source, "to": flow.target}
+            for column, word in (own | flow.labels).items():
                 found[table][column].add(word)
             found["marks"]["flow"].add(flow.name)
             found["classes"]["class"].add(flow.class_)
     found["links"]["name"] = {link.name for link in meaning.links}
     return found
-
-
-def _of(flow: FlowView | UdpView) -> Iterable[tuple[str, str]]:
-    own = {"name": flow.name, "class": flow.class_, "from": flow.source, "to": flow.target}
-    return (own | flow.labels).items()
 
 
 def words_of_design(scenario: Scenario, design: Treatments) -> Vocabulary:
