@@ -192,11 +192,10 @@ class Design(Treatments):
             The scenario or a treatment has mistakes; `check` says which level makes them.
         """
         chosen = range(self.replications) if replications is None else replications
-        rows = [
-            (run.key, one.name, *one.levels, run.replication, run.seed, run.overrides, run.order)
-            for run in each(self, scenario, chosen)
-            for one in (self.treatments[run.treatment],)
-        ]
+        rows = []
+        for run in each(self, scenario, chosen):
+            one = self.treatments[run.treatment]
+            rows.append((run.key, one.name, *one.levels, run.replication, run.seed, run.overrides, run.order))
         schema = {
             **dict.fromkeys(("key", "treatment", *self.names), pl.String()),
             "replication": pl.Int64(),
