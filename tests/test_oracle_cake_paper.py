@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from perhop import Campaign
-from perhop.experiment.design_runs import each
+from perhop.experiment.design import each
 from reproduced import changed, skip_if_any
 from scripts import script
 

@@ -14,7 +14,7 @@ import pytest
 
 from namespaces import need
 from perhop import Campaign, Scenario
-from perhop.experiment.design_runs import each
+from perhop.experiment.design import each
 from reproduced import changed, skip_if_any
 from scripts import script
 

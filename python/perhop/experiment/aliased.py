@@ -26,13 +26,7 @@ class Alias(NamedTuple):
 
 
 def fractional(start: Analysis, asked: AnalysisRequest, fraction: Fraction) -> Analysis:
-    """Analyse a fraction, or give means where runs of it are missing.
-
-    Raises
-    ------
-    ValueError
-        Effects to keep are asked for.
-    """
+    """Analyse a fraction, or give means where runs of it are missing."""
     if asked.keep is not None:
         raise ValueError("a fraction has no effects to leave out: each stands for several")
     made = {one.factor for one in fraction.generators}
@@ -68,14 +62,13 @@ def aliases(term: Term, fraction: Fraction, within: set[str]) -> list[Alias]:
     """
     own = frozenset(term) - within
     inside = [name for name in term if name in within]
-    words = {own: 1} | {own ^ word: sign for word, sign in fraction.relation().items()}
-    if not own:
-        words = {own: 1}
+    words = {own: 1}
+    if own:
+        words |= {own ^ word: sign for word, sign in fraction.relation().items()}
     most = max(2, min(map(len, words)))
     few = sorted((word for word in words if len(word) <= most), key=lambda one: (len(one), sorted(one)))
-    return [
-        Alias((*(name for name in fraction.factors if name in word), *inside), words[word]) for word in few
-    ]
+    named = [tuple(name for name in fraction.factors if name in word) for word in few]
+    return [Alias((*names, *inside), words[word]) for names, word in zip(named, few, strict=True)]
 
 
 def _written(own: list[Alias]) -> str:

@@ -33,50 +33,42 @@ FALSE_DISCOVERIES = 0.05
 
 @dataclass(frozen=True)
 class AnalysisRequest:
-    """The facts that an analysis needs beside the numbers.
-
-    Attributes
-    ----------
-    factors
-        Of the design, with their levels in order.
-    units
-        Unit of each response; `None` where it has none.
-    common_seeds
-        Whether replication i of every treatment has the same random numbers: it is a block then.
-    keep
-        Effects of a trimmed model, for all responses; without them every effect.
-    looked_at
-        The response whose intervals decided how many replications there are.
-    treatments
-        How many the design has; without it every combination of the levels.
-    each
-        Whether treatments have ended by themselves, with unequal numbers of replications.
-    order
-        Effects of up to so many factors are given one by one; without it two, and all tests of designs with
-        few effects.
-    apart
-        Whether each group of a response is analysed for itself where there are few: groups are no setting.
-    limits
-        The least and the greatest value of responses that have them, by name.
-    """
+    """The facts that an analysis needs beside the numbers."""
 
     factors: Mapping[str, Sequence[str]]
+    """Of the design, with their levels in order."""
     units: Mapping[str, str | None]
+    """Unit of each response; `None` where it has none."""
     common_seeds: bool
+    """Whether replication i of every treatment has the same random numbers: it is a block then."""
     fraction: Fraction | None = None
     level: float = LEVEL
     keep: tuple[str, ...] | None = None
+    """Effects of a trimmed model, for all responses; without them every effect."""
     looked_at: str | None = None
+    """The response whose intervals decided how many replications there are."""
     treatments: int | None = None
+    """How many the design has; without it every combination of the levels."""
     order: int | None = None
+    """Effects of up to so many factors are given one by one; without it two, and all tests of designs with
+    few effects.
+    """
     each: bool = False
+    """Whether treatments have ended by themselves, with unequal numbers of replications."""
     apart: bool = False
+    """Whether each group of a response is analysed for itself where there are few: groups are no setting."""
     limits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    """The least and the greatest value of responses that have them, by name."""
 
     @property
     def planned(self) -> int:
         """Treatments of the design."""
         return self.treatments or math.prod(map(len, self.factors.values()))
+
+    def groups(self, rows: pl.DataFrame) -> list[str]:
+        """Return the columns that a response is grouped by in its rows."""
+        names = (name for name in rows.columns if name not in FIXED and name not in self.factors)
+        return [name for name in names if rows[name].is_not_null().any()]
 
     def interval(self, response: str, values: npt.ArrayLike) -> Interval:
         """Compute the mean of a response over replications, with the interval that it has to have."""
@@ -86,48 +78,35 @@ class AnalysisRequest:
 
 @dataclass(frozen=True)
 class Analysis:
-    """The analysis of one response, or of one group of it.
-
-    Attributes
-    ----------
-    of
-        The group that it is of, and what is the same in all rows: value by column.
-    factors
-        What varies, those measured within a run included.
-    within
-        Those of the factors whose levels are measured in each run.
-    method
-        ``factorial`` (balanced analysis of variance), ``fraction`` (the same, each effect with its aliases),
-        ``unbalanced`` (type II), ``ranks`` (rank correlations of treatment means), ``means`` (only means).
-    remarks
-        Why this method, and what it cannot say, in words.
-    mean
-        Of all values, over replications.
-    tests
-        A row a source, see `perhop.stats.anova.Anova`; `q` is p adjusted for all tests of the store.
-    means
-        A row for each combination of levels: a column a factor, `mean`, `low`, `high`, `n`.
-    frame
-        The rows, with predictions and residuals where there is a model.
-    found
-        Sources of `tests` that are effects at a rate of false discoveries of `FALSE_DISCOVERIES`.
-    """
+    """The analysis of one response, or of one group of it."""
 
     response: str
     unit: str | None
     of: Mapping[str, str]
+    """The group that it is of, and what is the same in all rows: value by column."""
     factors: tuple[str, ...]
+    """What varies, those measured within a run included."""
     within: tuple[str, ...]
+    """Those of the factors whose levels are measured in each run."""
     method: Method
+    """``factorial`` (balanced analysis of variance), ``fraction`` (the same, each effect with its aliases),
+    ``unbalanced`` (type II), ``ranks`` (rank correlations of treatment means), ``means`` (only means).
+    """
     remarks: tuple[str, ...]
+    """Why this method, and what it cannot say, in words."""
     mean: Interval
+    """Of all values, over replications."""
     tests: pl.DataFrame
+    """A row a source, see `perhop.stats.anova.Anova`; `q` is p adjusted for all tests of the store."""
     means: pl.DataFrame
+    """A row for each combination of levels: a column a factor, `mean`, `low`, `high`, `n`."""
     checks: tuple[Check, ...]
     frame: pl.DataFrame
+    """The rows, with predictions and residuals where there is a model."""
     strata: Strata | None = None
     effects: Effects | None = None
     found: frozenset[str] = frozenset()
+    """Sources of `tests` that are effects at a rate of false discoveries of `FALSE_DISCOVERIES`."""
     level: float = LEVEL
     limits: tuple[float, float] = UNLIMITED
 

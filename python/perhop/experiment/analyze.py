@@ -11,7 +11,6 @@ import polars as pl
 from perhop.experiment.aliased import fractional
 from perhop.experiment.analysis import (
     FALSE_DISCOVERIES,
-    FIXED,
     NO_TESTS,
     Analysis,
     AnalysisRequest,
@@ -19,11 +18,10 @@ from perhop.experiment.analysis import (
     means_of,
     remarked,
 )
-from perhop.experiment.methods import check_keep, factorial, not_balanced
+from perhop.experiment.methods import analysed, check_keep
 from perhop.experiment.stopping import LEVEL
 from perhop.stats.discovery import benjamini_hochberg
 from perhop.stats.intervals import mean_interval
-from perhop.stats.layout import UnbalancedError
 from perhop.units import UNLIMITED, counted
 
 if TYPE_CHECKING:
@@ -94,13 +92,7 @@ def without_values(
 ) -> list[str]:
     """Name each response that has no value in any run that was made.
 
-    Parameters
-    ----------
-    scalars
-        As in `analyze`.
-    runs
-        As of `perhop.experiment.store.Store.runs`; without it those count that have a row in `scalars`, which
-        a run without any group has not.
+    Without `runs`, those count that have a row in `scalars`, which a run without any group has not.
     """
     valued = set(scalars.filter(pl.col("value").is_finite())["response"])
     made = (scalars if runs is None else runs.filter(state="done"))["key"].n_unique()
@@ -116,11 +108,9 @@ def _with_discoveries(found: list[Analysis]) -> list[Analysis]:
     """Adjust the p values of all tests together, and mark the effects that are there."""
     p = [value for one in found for value in one.tests["p"].to_list()]
     q = benjamini_hochberg([math.nan if value is None else value for value in p])
-    adjusted, at = [], 0
+    adjusted, left = [], pl.Series("q", q, pl.Float64).fill_nan(None)
     for one in found:
-        own = pl.Series("q", q[at : at + len(one.tests)]).fill_nan(None)
-        at += len(one.tests)
-        tests = one.tests.with_columns(own)
+        tests, left = one.tests.with_columns(left.head(len(one.tests))), left.slice(len(one.tests))
         there = tests.filter(pl.col("q") < FALSE_DISCOVERIES)["source"].to_list()
         adjusted.append(replace(one, tests=tests, found=frozenset(there)))
     return adjusted
@@ -130,11 +120,7 @@ def _response(rows: pl.DataFrame, response: str, asked: AnalysisRequest) -> list
     for name, levels in asked.factors.items():
         rows = rows.with_columns(pl.col(name).cast(pl.String).cast(pl.Enum(levels)))
     known = rows.filter(pl.col("value").is_finite())
-    groups = [
-        name
-        for name in known.columns
-        if name not in FIXED and name not in asked.factors and known[name].is_not_null().any()
-    ]
+    groups = asked.groups(known)
     within = tuple(name for name in groups if known[name].n_unique() > 1)
     if asked.apart and within and known.select(within).n_unique() <= _MOST_APART:
         parts = rows.group_by(within, maintain_order=True)
@@ -170,10 +156,7 @@ def _response(rows: pl.DataFrame, response: str, asked: AnalysisRequest) -> list
         return [remarked(start, "Nothing was varied between runs, so that there are means and no effects.")]
     if asked.fraction is not None and set(factors) == set(asked.fraction.factors):
         return [fractional(start, asked, asked.fraction)]
-    try:
-        return [factorial(start, asked, start.factors)]
-    except UnbalancedError as error:
-        return not_balanced(start, asked, str(error))
+    return analysed(start, asked)
 
 
 def _in_every_treatment(known: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
@@ -192,13 +175,7 @@ def _in_every_treatment(known: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
 
 
 def mean_rows(scalars: pl.DataFrame) -> Iterator[list[Any]]:
-    """Go through a table of the means: its columns, then each treatment, response and group.
-
-    Parameters
-    ----------
-    scalars
-        As of `perhop.experiment.store.Store.scalars`.
-    """
+    """Go through a table of the means: its columns, then each treatment, response and group."""
     fixed = ("key", "treatment", "replication", "value")
     names = [name for name in scalars.columns if name not in fixed]
     yield [*names, "mean", "from", "to", "n"]

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ from perhop import _core
 from perhop.experiment import ledger, store
 from perhop.experiment.columns import faulty_columns
 from perhop.experiment.definition import Campaign
-from perhop.experiment.design_runs import each
+from perhop.experiment.design import each
 from perhop.experiment.executors import ExecutorError, width
 from perhop.experiment.fault import DesignError
 from perhop.experiment.ledger import Entry, Ledger, Planned
@@ -39,30 +39,21 @@ _LOST_IN_A_ROW = 10
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of `run_campaign`.
-
-    Parameters
-    ----------
-    made
-        Runs made now, failed ones included.
-    failed
-        Runs that are asked for and failed, now or before.
-    unsettled
-        Runs whose warm-up MSER-5 objects to.
-    dropped
-        Finished runs that nobody asks for now; they stay in the ledger.
-    in_step
-        Of each run whose equal flows are in step with a queue, what is said of it.
-    """
+    """The outcome of `run_campaign`."""
 
     folder: Path
     kept: int
     made: int
+    """Runs made now, failed ones included."""
     failed: int
+    """Runs that are asked for and failed, now or before."""
     unsettled: int
+    """Runs whose warm-up MSER-5 objects to."""
     dropped: int
+    """Finished runs that nobody asks for now; they stay in the ledger."""
     stopped: Stopped | None
     in_step: list[str]
+    """Of each run whose equal flows are in step with a queue, what is said of it."""
 
 
 def plan(campaign: Campaign) -> list[Planned]:
@@ -76,8 +67,7 @@ def plan(campaign: Campaign) -> list[Planned]:
         A response is grouped by what is called as a factor, or as another column of its table.
     """
     design = campaign.design
-    faults = faulty_columns(design.names, campaign.responses)
-    if faults:
+    if faults := [*faulty_columns(design.names, campaign.responses)]:
         raise DesignError(faults)
     scenarios = [campaign.scenario.override(*one.overrides) for one in design.treatments]
     for scenario in scenarios:
@@ -134,18 +124,9 @@ def run_campaign(
             runs = [run for run in runs if driver.asks_for(run)]
         store.conclude(folder, book, runs, driver.stopped)
         states, in_step = book.states(), book.values(PHASE)
-    return Outcome(
-        folder=folder,
-        kept=driver.kept,
-        made=driver.made,
-        failed=states["failed"],
-        unsettled=states["unsettled"],
-        dropped=states["dropped"],
-        stopped=driver.stopped,
-        in_step=[
-            warning for key in dict.fromkeys(run.key for run in runs) for (warning,) in in_step.get(key, ())
-        ],
-    )
+    warnings = [warning for key in by_key(runs) for (warning,) in in_step.get(key, ())]
+    counts = {name: states[name] for name in ("failed", "unsettled", "dropped")}
+    return Outcome(folder, driver.kept, driver.made, **counts, stopped=driver.stopped, in_step=warnings)
 
 
 def measures(campaign: Campaign, users: Iterable[Planned]) -> tuple[Measure, ...]:
@@ -163,21 +144,12 @@ def by_key(runs: Iterable[Planned]) -> dict[str, list[Planned]]:
 
 
 def complete_runs(campaign: Campaign, book: Ledger, users: Mapping[str, list[Planned]]) -> set[str]:
-    """Return the keys of runs that need not be made; of others too, where all are measured alike.
-
-    Parameters
-    ----------
-    users
-        As of `by_key`.
-    """
-    asked = defaultdict[tuple[str, ...], set[str]](set)
-    for key, own in users.items():
-        asked[tuple(one.key for one in measures(campaign, own))].add(key)
-    if len(asked) == 1:
-        return book.complete(*asked)
+    """Return the keys of runs, as of `by_key`, that need not be made."""
     measured = book.measured()
     return {
-        key for keys, own in asked.items() for key in own if measured.get(key, frozenset()).issuperset(keys)
+        key
+        for key, own in users.items()
+        if key in measured and measured[key].issuperset(one.key for one in measures(campaign, own))
     }
 
 
@@ -238,8 +210,7 @@ class _Driver:
 
     def _begin_rule(self, complete: set[str]) -> _Rule | None:
         """Return the rule that ends the campaign, fed with the runs that are there already."""
-        campaign = self._campaign
-        treatments = len(campaign.design.treatments)
+        campaign, treatments = self._campaign, len(self._campaign.design.treatments)
         rule: _Rule
         if campaign.select is not None:
             rule = Selecting(campaign.select, treatments)
@@ -248,12 +219,10 @@ class _Driver:
             rule = kind(campaign.stop, treatments, campaign.design.replications)
         else:
             return None
-        values_of = lru_cache(maxsize=None)(self._book.values)
-        failed = self._book.failed()
-        for key in complete:
-            for run in self._users.get(key, ()):
-                values = {one.name: values_of(one.key).get(key, {}) for one in campaign.at(run.treatment)}
-                rule.add(run.treatment, run.replication, None if key in failed else values)
+        values_of, failed = lru_cache(maxsize=None)(self._book.values), self._book.failed()
+        for run in (run for key in complete for run in self._users[key]):
+            found = {one.name: values_of(one.key).get(run.key, {}) for one in campaign.at(run.treatment)}
+            rule.add(run.treatment, run.replication, None if run.key in failed else found)
         return rule
 
     def _fill(self) -> bool:
@@ -272,6 +241,7 @@ class _Driver:
 
     def _task(self, run: Planned) -> Task:
         scenario = self._campaign.scenario
+        files = scenario.unread(*run.overrides).core.files if scenario.files.held else {}
         return Task(
             source=scenario.source,
             name=scenario.name,
@@ -279,13 +249,8 @@ class _Driver:
             measures=measures(self._campaign, self._users[run.key]),
             perhop=_core.__version__,
             results_version=_core.RESULTS_VERSION,
-            files=self._files(run),
+            files=tuple(files.items()),
         )
-
-    def _files(self, run: Planned) -> tuple[tuple[str, bytes], ...]:
-        """Return the files that the scenario names in the treatment of a run."""
-        scenario = self._campaign.scenario
-        return tuple(scenario.unread(*run.overrides).core.files.items()) if scenario.files.held else ()
 
     def _collect(self, done: Iterable[Future[Finished]]) -> None:
         entries = []
@@ -354,7 +319,5 @@ class _Driver:
 
     def _replay(self, run: Planned) -> str:
         """Return the command that makes a run again, in the store's folder."""
-        words = ["perhop", "run", store.SCENARIO]
-        for assignment in (*self._campaign.scenario.overrides, *run.overrides):
-            words += ["-s", assignment]
-        return shlex.join(words)
+        overrides = (*self._campaign.scenario.overrides, *run.overrides)
+        return shlex.join(["perhop", "run", store.SCENARIO, *chain(*(("-s", one) for one in overrides))])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from perhop.experiment.fault import Fault
@@ -32,30 +32,21 @@ def kept_for(name: str) -> str | None:
     return "a source of variation that every analysis has" if name in SOURCES else None
 
 
-def faulty_columns(factors: Sequence[str], responses: Sequence[Response]) -> list[Fault]:
-    """Find responses that are called as another or as a factor, and groups as another column of their table.
-
-    Parameters
-    ----------
-    responses
-        Those whose expressions could be read.
-    """
-    faults = []
+def faulty_columns(factors: Sequence[str], responses: Sequence[Response]) -> Iterator[Fault]:
+    """Find responses called as another or as a factor, and groups as another column of their table."""
     names = [response.name for response in responses]
     for i, response in enumerate(responses):
+        at, hint = ("response", i, "name"), "call one of the two otherwise"
         if response.name in names[:i]:
-            rule = f"a second response is called `{response.name}`"
-            faults.append(Fault(("response", i, "name"), rule, "call one of the two otherwise"))
+            yield Fault(at, f"a second response is called `{response.name}`", hint)
         if response.name in factors:
-            rule = f"`{response.name}` is a factor too"
-            faults.append(Fault(("response", i, "name"), rule, "call one of the two otherwise"))
+            yield Fault(at, f"`{response.name}` is a factor too", hint)
         for column in response.measure.by:
             if what := kept_for(column.text):
-                at, hint = ("response", i, "measure"), "give the label another name"
-                faults.append(Fault(at, f"`{column}` is {what}", hint, column.span))
+                rule, hint = f"`{column}` is {what}", "give the label another name"
+                yield Fault(("response", i, "measure"), rule, hint, column.span)
     grouped = {column: response.name for response in responses for column in response.by}
     for i, name in enumerate(factors):
         if name in grouped:
             rule = f"`{name}` is also what `{grouped[name]}` is grouped by"
-            faults.append(Fault(("factor", i, "name"), rule, "call it otherwise"))
-    return faults
+            yield Fault(("factor", i, "name"), rule, "call it otherwise")

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
-from perhop.experiment.analysis import FIXED, AnalysisRequest
+from perhop.experiment.analysis import AnalysisRequest
 from perhop.stats.contrasts import tukey
 from perhop.stats.layout import cube
 from perhop.stats.paired import Equivalence, Paired, paired_difference, tost, tost_share
 from perhop.stats.strata import Stratum, strata
 from perhop.units import counted
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 MOST = 40
 """Treatments of which all pairs are compared: 780 pairs, about ten seconds a response and group."""
@@ -36,20 +33,14 @@ class Margin:
 
 @dataclass(frozen=True)
 class Own:
-    """The values of one response, or of one group of it.
-
-    Attributes
-    ----------
-    of
-        The group: value by column.
-    rows
-        With `treatment`, `replication` and `value`.
-    """
+    """The values of one response, or of one group of it."""
 
     response: str
     unit: str | None
     of: Mapping[str, str]
+    """The group: value by column."""
     rows: pl.DataFrame
+    """With `treatment`, `replication` and `value`."""
 
     @property
     def name(self) -> str:
@@ -96,11 +87,7 @@ def values(scalars: pl.DataFrame, asked: AnalysisRequest, responses: Sequence[st
         rows = scalars.filter(pl.col("response") == response, pl.col("value").is_finite())
         if rows.is_empty() or (responses and response not in responses):
             continue
-        groups = [
-            name
-            for name in rows.columns
-            if name not in FIXED and name not in asked.factors and rows[name].is_not_null().any()
-        ]
+        groups = asked.groups(rows)
         parts = rows.group_by(groups, maintain_order=True) if groups else [((), rows)]
         for key, part in parts:
             of = dict(zip(groups, map(str, key), strict=True))
@@ -121,17 +108,17 @@ def all_pairs(own: Own, asked: AnalysisRequest) -> Pairs:
             lack = counted(left_out, "replication")
             remarks.append(f"Left out: {lack} in which not every treatment has a value.")
         rows = rows.filter(pl.col("replication").is_in(whole))
-    none = pl.DataFrame(schema=["first", "second", "difference", "low", "high", "p"])
+    table = pl.DataFrame(schema=["first", "second", "difference", "low", "high", "p"])
     if len(names) < 2:
-        return Pairs(own, none, (*remarks, "There is one treatment, so that there are no pairs."))
-    error = _error(rows, asked.common_seeds)
-    if error is None or not error.df:
-        return Pairs(own, none, (*remarks, "There is no error to compare with; add replications."))
-    grouped = rows.group_by("treatment", maintain_order=True).agg(pl.col("value").mean(), pl.len())
-    by_name = {name: (mean, count) for name, mean, count in grouped.iter_rows()}
-    means = {name: by_name[name][0] for name in names}
-    counts = [by_name[name][1] for name in names]
-    return Pairs(own, tukey(means, counts, error, asked.level), tuple(remarks))
+        remarks.append("There is one treatment, so that there are no pairs.")
+    elif (error := _error(rows, asked.common_seeds)) is None or not error.df:
+        remarks.append("There is no error to compare with; add replications.")
+    else:
+        grouped = rows.group_by("treatment", maintain_order=True).agg(pl.col("value").mean(), pl.len())
+        found = {name: (mean, count) for name, mean, count in grouped.iter_rows()}
+        means = {name: found[name][0] for name in names}
+        table = tukey(means, [found[name][1] for name in names], error, asked.level)
+    return Pairs(own, table, tuple(remarks))
 
 
 def _error(rows: pl.DataFrame, block: bool) -> Stratum | None:
@@ -139,10 +126,8 @@ def _error(rows: pl.DataFrame, block: bool) -> Stratum | None:
     if rows.is_empty():
         return None
     if block:
-        parts = strata(
-            cube(rows, ["treatment"], "value", "replication"), block=rows["replication"].n_unique() > 1
-        )
-        return parts.between
+        data = cube(rows, ["treatment"], "value", "replication")
+        return strata(data, block=rows["replication"].n_unique() > 1).between
     left = rows.select(pl.col("value") - pl.col("value").mean().over("treatment"))["value"].to_numpy()
     return Stratum(len(rows) - rows["treatment"].n_unique(), float(np.sum(left**2)))
 
@@ -160,9 +145,9 @@ def compare(
         Test also whether they are the same within it, at the confidence of the intervals.
     """
     both = own.shared([first, second])
-    x, y = (own.arm(name, both) for name in (first, second))
     if not both:
         return None
+    x, y = (own.arm(name, both) for name in (first, second))
     remarks = []
     rows = own.rows.filter(pl.col("treatment").is_in([first, second]))
     alone = rows["replication"].n_unique() - len(both)

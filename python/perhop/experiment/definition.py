@@ -42,29 +42,20 @@ class CampaignError(FileError):
 
 @dataclass(frozen=True)
 class Campaign:
-    """A scenario, a design, and the responses to measure.
-
-    Parameters
-    ----------
-    scenario
-        With the overrides that all runs have.
-    responses
-        At least one, each with a name of its own.
-    stop
-        Without it the design says how many replications there are.
-    select
-        In the place of `stop`.
-    source
-        The campaign file as read; empty without one.
-    """
+    """A scenario, a design, and the responses to measure."""
 
     name: str
     scenario: Scenario
+    """With the overrides that all runs have."""
     design: Design
     responses: tuple[Response, ...]
+    """At least one, each with a name of its own."""
     stop: Stop | None = None
+    """Without it the design says how many replications there are."""
     source: bytes = b""
+    """The campaign file as read; empty without one."""
     select: Select | None = None
+    """In the place of `stop`."""
 
     def __post_init__(self) -> None:
         responses = tuple(one.of_design(self.design.factors) for one in self.responses)
@@ -125,18 +116,7 @@ class ReadCampaign(NamedTuple):
 
 
 def read(path: str | Path, overrides: Sequence[str] = ()) -> ReadCampaign:
-    """Read a campaign file and its scenario.
-
-    Parameters
-    ----------
-    overrides
-        For every run, applied after those of the file.
-
-    Raises
-    ------
-    OSError
-        It cannot be read.
-    """
+    """Read a campaign file and its scenario, with overrides for every run after those of the file."""
     with open(path, "rb") as file:
         source = file.read(_READ_AT_MOST + 1)
     try:
@@ -181,6 +161,9 @@ class _Reader:
         more = [one for one in self.warnings if one.at != EVERYWHERE or one.rule not in told]
         return ReadCampaign(campaign, [], [*own, *self.diagnostics(more, are_warnings=True)])
 
+    def fault(self, at: At, rule: str, hint: str | None = None) -> None:
+        self.faults.append(Fault(at, rule, hint))
+
     def diagnostics(self, faults: list[Fault], *, are_warnings: bool = False) -> list[Diagnostic]:
         return self.core.diagnostics(
             [(self.place(one.at), one.span, one.rule, one.hint, are_warnings, one.of_key) for one in faults]
@@ -194,14 +177,12 @@ class _Reader:
             return ["range", *at[1:2]]
         if at[2:] == ("path",) and "path" not in self.written["factor"][at[1]]:
             at = (*at[:2], "levels")
-        _, factor, part, *level = at
-        levels = self.written["factor"][factor]["levels"]
-        place = ["factor", factor, part, *level]
+        place, level = list(at[:3]), at[3:]
+        levels = self.written["factor"][at[1]]["levels"]
         if level and isinstance(levels, list):
-            place[3:] = [level_names([_text(one) for one in levels]).index(str(level[0]))]
-        elif level and not isinstance(levels[level[0]], list):
-            del place[4:]
-        return place
+            return [*place, level_names([_text(one) for one in levels]).index(str(level[0]))]
+        # of an override that stands alone there is no number
+        return [*place, *(level if not level or isinstance(levels[level[0]], list) else level[:1])]
 
     def scenario(self, overrides: Sequence[str]) -> Scenario | None:
         """Return the scenario with the overrides of all runs; its mistakes are in `in_scenario`."""
@@ -210,8 +191,7 @@ class _Reader:
             plain = Scenario.load(self.path.parent / name)
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
-            hint = "the path begins at the folder of this file"
-            self.faults.append(Fault(("scenario",), f"{name}: {reason}", hint))
+            self.fault(("scenario",), f"{name}: {reason}", "the path begins at the folder of this file")
             return None
         scenario = plain.unread(*own, *overrides)
         found = scenario.check()
@@ -230,9 +210,12 @@ class _Reader:
         given = {key: written[key] for key in ("replications", "seeds", "order_seed") if key in written}
         ways = [key for key in ("treatment", "fraction", "exclude", "range") if written.get(key)]
         if len(ways) > 1:
-            self.faults.append(Fault((ways[1],), f"`{ways[1]}` and `{ways[0]}` do not go together"))
+            self.fault((ways[1],), f"`{ways[1]}` and `{ways[0]}` do not go together")
             return None
-        ranges = [_range(one) for one in written.get("range", [])]
+        ranges = [
+            Range(one["name"], one["path"], _text(one["from"]), _text(one["to"]), one.get("scale", "linear"))
+            for one in written.get("range", [])
+        ]
         factors = self.factors()
         if factors is None or not self.are_ranges_alone(ranges, factors):
             return None
@@ -249,16 +232,16 @@ class _Reader:
             return None
 
     def are_ranges_alone(self, ranges: list[Range], factors: list[Factor]) -> bool:
-        if bool(ranges) != ("points" in self.written):
-            rule = "`points` are those of ranges" if not ranges else "`points` is missing"
-            at: At = ("points",) if not ranges else ("range", 0)
-            self.faults.append(Fault(at, rule, "add a [[range]]" if not ranges else "add `points = 20`"))
-            return False
-        if ranges and factors:
+        if ranges and "points" not in self.written:
+            self.fault(("range", 0), "`points` is missing", "add `points = 20`")
+        elif not ranges and "points" in self.written:
+            self.fault(("points",), "`points` are those of ranges", "add a [[range]]")
+        elif ranges and factors:
             hint = "write levels as a [[range]], or the range as levels"
-            self.faults.append(Fault(("range", 0), "`range` and `factor` do not go together", hint))
-            return False
-        return True
+            self.fault(("range", 0), "`range` and `factor` do not go together", hint)
+        else:
+            return True
+        return False
 
     def factors(self) -> list[Factor] | None:
         """Return the factors, None if one has no meaning."""
@@ -267,36 +250,32 @@ class _Reader:
 
     def factor(self, i: int, one: dict[str, Any]) -> Factor | None:
         levels, path = one["levels"], one.get("path")
-        paths = [path] if isinstance(path, str) else path or []
+        paths = [path] if isinstance(path, str) else path
         at: At = ("factor", i, "levels")
+        before = len(self.faults)
         if _has_null(levels):
-            self.faults.append(Fault(at, "`inf` and `nan` are values of no setting", "write a number"))
-            return None
-        if path is not None:
-            if isinstance(levels, list):
-                values = [_text(value) for value in levels]
-                called = zip(level_names(values), values, strict=True)
-                return Factor(one["name"], tuple(Level(name, _set(paths, value)) for name, value in called))
-            lists = [name for name, value in levels.items() if isinstance(value, list)]
-            for name in lists:
-                rule = f"level `{name}` has overrides, but `path` says what is varied"
-                self.faults.append(Fault((*at, name), rule, "write the value of the setting, or no `path`"))
-            set_of = {name: _set(paths, _text(value)) for name, value in levels.items()}
-            return None if lists else Factor(one["name"], tuple(Level(*each) for each in set_of.items()))
-        if isinstance(levels, list):
+            self.fault(at, "`inf` and `nan` are values of no setting", "write a number")
+        elif paths is None and isinstance(levels, list):
             hint = 'write `path = "..."` for the setting they are values of, or `{ name = ["path=value"] }`'
-            self.faults.append(Fault(at, "a list of levels needs to know what they are values of", hint))
+            self.fault(at, "a list of levels needs to know what they are values of", hint)
+        elif isinstance(levels, list):
+            named = list(zip(level_names([_text(value) for value in levels]), levels, strict=True))
+        else:
+            named = list(levels.items())
+            for name, value in named:
+                if paths is not None and isinstance(value, list):
+                    rule = f"level `{name}` has overrides, but `path` says what is varied"
+                    self.fault((*at, name), rule, "write the value of the setting, or no `path`")
+                elif paths is None and not isinstance(value, str | list):
+                    hint = 'write overrides, as in `["run.duration=60s"]`, or a `path` for the factor'
+                    self.fault((*at, name), f"level `{name}` has a value, but the factor no `path`", hint)
+        if len(self.faults) > before:
             return None
-        wrong = [name for name, value in levels.items() if not isinstance(value, str | list)]
-        for name in wrong:
-            hint = 'write overrides, as in `["run.duration=60s"]`, or a `path` for the factor'
-            self.faults.append(
-                Fault((*at, name), f"level `{name}` has a value, but the factor no `path`", hint)
-            )
-        if wrong:
-            return None
-        made = {name: (value,) if isinstance(value, str) else tuple(value) for name, value in levels.items()}
-        return Factor(one["name"], tuple(Level(*each) for each in made.items()))
+        if paths is not None:
+            made = [(name, [f"{path}={_text(value)}" for path in paths]) for name, value in named]
+        else:
+            made = [(name, [value] if isinstance(value, str) else value) for name, value in named]
+        return Factor(one["name"], tuple(Level(name, tuple(values)) for name, values in made))
 
     def responses(self, scenario: Scenario | None) -> list[Response]:
         """Return the responses, those without a valid expression too: their names are known to others.
@@ -319,11 +298,11 @@ class _Reader:
                 own = promised.pop(response.name, response)
                 if own.text != response.text:
                     rule = f"the scenario promises `{response.name}`, which is measured by itself"
-                    self.faults.append(Fault(("response", i, "name"), rule, "choose another name"))
+                    self.fault(("response", i, "name"), rule, "choose another name")
             found += promised.values()
         if not found:
             hint = 'add a [[response]]: `name = "goodput"` and `measure = "mean(flows.goodput_bit_s)"`'
-            self.faults.append(Fault(("response",), "nothing is measured", hint))
+            self.fault(("response",), "nothing is measured", hint)
         return found
 
     def check_responses(self, responses: list[Response], scenario: Scenario, design: Design | None) -> None:
@@ -346,29 +325,20 @@ class _Reader:
             return None
         if one["response"] not in responses:
             rule = f"there is no response `{one['response']}`"
-            self.faults.append(Fault(("stop", "response"), rule, _core.suggest(one["response"], responses)))
+            self.fault(("stop", "response"), rule, _core.suggest(one["response"], responses))
         width = one["half_width"]
         value, relative = half_width(str(width).strip())
         if math.isnan(value):
             rule = f"`{width}` is not a half-width above zero"
             hint = 'write a part of the mean, as in "2%", or a number in the unit of the response'
-            self.faults.append(Fault(("stop", "half_width"), rule, hint))
+            self.fault(("stop", "half_width"), rule, hint)
         if one["most"] < self.written.get("replications", 1):
-            self.faults.append(Fault(("stop", "most"), f"{one['most']} is below `replications`"))
+            self.fault(("stop", "most"), f"{one['most']} is below `replications`")
         return Stop(one["response"], value, relative, one["most"], one.get("each", False))
 
 
 def _of_measure(i: int, faults: Iterable[SyntaxFault]) -> list[Fault]:
     return [Fault(("response", i, "measure"), one.rule, one.hint, one.span) for one in faults]
-
-
-def _range(one: dict[str, Any]) -> Range:
-    return Range(one["name"], one["path"], _text(one["from"]), _text(one["to"]), one.get("scale", "linear"))
-
-
-def _set(paths: Sequence[str], value: str) -> tuple[str, ...]:
-    """Return the overrides that give several settings one value."""
-    return tuple(f"{path}={value}" for path in paths)
 
 
 def _has_null(value: object) -> bool:

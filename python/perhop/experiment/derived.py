@@ -19,20 +19,12 @@ if TYPE_CHECKING:
 
 
 class Measured(NamedTuple):
-    """The run that columns are computed from.
-
-    Parameters
-    ----------
-    meaning
-        Returns that of the scenario, when a column asks; None where there are tables alone.
-    delays
-        What was counted of delays, by class and quantity; empty where there are tables alone, and of runs on
-        real packets.
-    """
+    """The run that columns are computed from; of tables alone there is no meaning, and no delays."""
 
     tables: Mapping[str, pl.DataFrame]
     meaning: Callable[[], Description] | None = None
     delays: Mapping[tuple[str, str], DelayCounts] = {}
+    """Counts by class and quantity; none of a run on real packets."""
 
 
 class LackingSource(Exception):
@@ -40,14 +32,9 @@ class LackingSource(Exception):
 
 
 class Derived(NamedTuple):
-    """A column, and how it is computed.
+    """A column, and how it is computed from a run and the digits that stand for ``NN`` in its name.
 
-    Parameters
-    ----------
-    name
-        ``NN`` in it stands for digits: of a quantile, 95 for 95 %, 999 for 99.9 %, or of a mark.
-    of
-        Called with a run and these digits.
+    They are of a quantile, 95 for 95 %, 999 for 99.9 %, or of a mark.
     """
 
     table: str
@@ -106,15 +93,13 @@ def _meaning(run: Measured) -> Description:
 
 
 def _transfer_quantile(run: Measured, digits: str) -> pl.Series:
-    flows = _having(run, "flows", "class").select("class").with_columns(took=_duration(run, ""))
-    took = {class_: rows["took"].drop_nulls().sort() for (class_,), rows in flows.group_by("class")}
-    return _by_class(run, lambda class_: _nearest(took.get(class_), digits))
+    flows = _having(run, "flows", "class").with_columns(took=_duration(run, "")).drop_nulls("took")
+    took = {class_: rows["took"].sort() for (class_,), rows in flows.group_by("class")}
 
+    def of(class_: str) -> float | None:
+        return float(took[class_][_rank(len(took[class_]), digits) - 1]) if class_ in took else None
 
-def _nearest(values: pl.Series | None, digits: str) -> float | None:
-    if values is None or values.is_empty():
-        return None
-    return float(values[_rank(len(values), digits) - 1])
+    return _by_class(run, of)
 
 
 def _delay_quantile(quantity: str, run: Measured, digits: str) -> pl.Series:
@@ -190,37 +175,33 @@ COLUMNS = (
 )
 
 
-def columns(table: str) -> dict[str, Column]:
-    """Return the columns of a table by name, those that are computed after its own; ``NN`` are any digits."""
-    own = {column.name: column for column in SCHEMA[table].columns}
-    return own | {one.name: _column(one, one.name) for one in COLUMNS if one.table == table}
+def columns(table: str) -> list[str]:
+    """Return the names of a table's columns, those that are computed after its own; ``NN`` are any digits."""
+    own = [one.name for one in SCHEMA[table].columns]
+    return [*own, *(one.name for one in COLUMNS if one.table == table and one.name not in own)]
 
 
 def column(table: str, name: str) -> Column | None:
     """Return a column of a table, its own or one that is computed."""
-    if table not in SCHEMA:
-        return None
-    own = next((one for one in SCHEMA[table].columns if one.name == name), None)
+    own = _own(table, name)
     found = _derived(table, name)
-    return own or (found and _column(found[0], name))
+    return own or (found and Column(name, found[0].unit, 0, found[0].doc, found[0].type))
 
 
 def is_computed(table: str, name: str) -> bool:
     """Return whether a table has a column only as it is computed."""
-    own = (column.name for column in SCHEMA[table].columns)
-    return name not in own and _derived(table, name) is not None
+    return _own(table, name) is None and _derived(table, name) is not None
 
 
-def _column(one: Derived, name: str) -> Column:
-    return Column(name, one.unit, 0, one.doc, one.type)
+def _own(table: str, name: str) -> Column | None:
+    columns = SCHEMA[table].columns if table in SCHEMA else ()
+    return next((one for one in columns if one.name == name), None)
 
 
 def _derived(table: str, name: str) -> tuple[Derived, str] | None:
     for one in COLUMNS:
-        found = (
-            re.fullmatch(one.name.replace("NN", r"(\d\d+)"), name, re.ASCII) if one.table == table else None
-        )
-        if found:
+        found = re.fullmatch(one.name.replace("NN", r"(\d\d+)"), name, re.ASCII)
+        if found and one.table == table:
             return one, "".join(found.groups())
     return None
 
@@ -236,13 +217,7 @@ def all_tables(run: Measured) -> dict[str, pl.DataFrame]:
 
 
 def extended(run: Measured, table: str, names: Iterable[str]) -> pl.DataFrame:
-    """Return a table with those columns of some names that it has not and that can be computed.
-
-    Raises
-    ------
-    LackingSource
-        The run has not what one of them is computed from.
-    """
+    """Return a table with those columns of some names that it has not and that can be computed."""
     frame = run.tables.get(table, missing(table))
     for name in dict.fromkeys(names):
         found = _derived(table, name) if name not in frame.columns else None

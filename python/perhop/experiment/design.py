@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Unpack
+from itertools import chain, product
+from typing import TYPE_CHECKING, NamedTuple, Unpack
+
+import numpy as np
+import polars as pl
 
 from perhop.experiment.design_check import (
     Checked,
@@ -16,15 +19,44 @@ from perhop.experiment.design_check import (
     faulty_rows,
     is_excluded,
 )
-from perhop.experiment.design_runs import runs
 from perhop.experiment.factors import MOST_TREATMENTS, Exclusion, Factor, Often, Treatment, Treatments
 from perhop.experiment.fault import DesignError, Fault
 from perhop.experiment.fractions import Fraction, Range, hypercube
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from perhop.scenario.scenario import Scenario
+
+
+class Run(NamedTuple):
+    """A run of a design; the treatment by its place."""
+
+    key: str
+    treatment: int
+    replication: int
+    seed: int
+    order: int
+    overrides: tuple[str, ...]
+
+
+def each(design: Treatments, scenario: Scenario, replications: range) -> Iterator[Run]:
+    """Yield the runs of a design in the order in which they are to be done."""
+    hashes = [scenario.override(*one.overrides).key() for one in design.treatments]
+    for replication in replications:
+        of_replication = f"run.replication={replication}"
+        for position, index in enumerate(_shuffled(design, replication)):
+            one = design.treatments[index]
+            seed = design.seed(one, replication, scenario.seed)
+            key = hashes[index]._replace(seed=seed, replication=replication).hex()
+            order = replication * len(design.treatments) + position
+            overrides = (*one.overrides, f"run.seed={seed}", of_replication)
+            yield Run(key, index, replication, seed, order, overrides)
+
+
+def _shuffled(design: Treatments, replication: int) -> Iterator[int]:
+    """Yield the treatments of a replication in their order of running."""
+    # the words of PCG64 are promised to stay; what Generator makes of them is not
+    words = np.random.PCG64([design.order_seed, replication]).random_raw(len(design.treatments))
+    return iter(np.argsort(words, kind="stable").tolist())
 
 
 @dataclass(frozen=True)
@@ -41,11 +73,7 @@ class Design(Treatments):
 
     @classmethod
     def full(
-        cls,
-        factors: Sequence[Factor],
-        *,
-        exclude: Sequence[Exclusion] = (),
-        **often: Unpack[Often],
+        cls, factors: Sequence[Factor], *, exclude: Sequence[Exclusion] = (), **often: Unpack[Often]
     ) -> Design:
         """Cross all levels of all factors; the last factor varies fastest.
 
@@ -61,7 +89,7 @@ class Design(Treatments):
             faults.append(Fault(("factor",), rule, "list the treatments, or take a fraction"))
         if faults:
             raise DesignError(faults)
-        rows = itertools.product(*([level.name for level in factor.levels] for factor in factors))
+        rows = product(*([level.name for level in factor.levels] for factor in factors))
         kept = [row for row in rows if not is_excluded(factors, row, exclude)]
         if not kept:
             raise DesignError([Fault(("exclude",), "every combination of levels is excluded")])
@@ -69,10 +97,7 @@ class Design(Treatments):
 
     @classmethod
     def listed(
-        cls,
-        factors: Sequence[Factor],
-        rows: Sequence[Mapping[str, str]],
-        **often: Unpack[Often],
+        cls, factors: Sequence[Factor], rows: Sequence[Mapping[str, str]], **often: Unpack[Often]
     ) -> Design:
         """Take treatments one by one.
 
@@ -86,18 +111,14 @@ class Design(Treatments):
         DesignError
             Names repeat, are unknown or are missing, or a treatment is listed twice.
         """
-        faults = [*faulty_names(factors), *faulty_rows(factors, rows)]
-        if faults:
+        if faults := [*faulty_names(factors), *faulty_rows(factors, rows)]:
             raise DesignError(faults)
         ordered = [tuple(row[factor.name] for factor in factors) for row in rows]
         return cls._of(factors, ordered, **often)
 
     @classmethod
     def fractional(
-        cls,
-        factors: Sequence[Factor],
-        generators: Sequence[str],
-        **often: Unpack[Often],
+        cls, factors: Sequence[Factor], generators: Sequence[str], **often: Unpack[Often]
     ) -> Design:
         """Take a fraction 2^(k-p) of factors with two levels; see `perhop.experiment.fractions`.
 
@@ -117,12 +138,7 @@ class Design(Treatments):
         return replace(cls.listed(factors, fraction.rows(factors), **often), fraction=fraction)
 
     @classmethod
-    def latin_hypercube(
-        cls,
-        ranges: Sequence[Range],
-        points: int,
-        **often: Unpack[Often],
-    ) -> Design:
+    def latin_hypercube(cls, ranges: Sequence[Range], points: int, **often: Unpack[Often]) -> Design:
         """Spread points over ranges, so that each of as many slices of every range holds one.
 
         Parameters
@@ -140,21 +156,15 @@ class Design(Treatments):
 
     @classmethod
     def _of(
-        cls,
-        factors: Sequence[Factor],
-        rows: Sequence[tuple[str, ...]],
-        **often: Unpack[Often],
+        cls, factors: Sequence[Factor], rows: Sequence[tuple[str, ...]], **often: Unpack[Often]
     ) -> Design:
         sets = [{level.name: level.set for level in factor.levels} for factor in factors]
-        treatments = tuple(
-            Treatment(
-                row,
-                tuple(one for known, name in zip(sets, row, strict=True) for one in known[name]),
-                " ".join(f"{factor.name}={name}" for factor, name in zip(factors, row, strict=True)),
-            )
-            for row in rows
-        )
-        return cls(tuple(factors), treatments, **often)
+        treatments = []
+        for row in rows:
+            overrides = chain.from_iterable(known[name] for known, name in zip(sets, row, strict=True))
+            name = " ".join(f"{factor.name}={name}" for factor, name in zip(factors, row, strict=True))
+            treatments.append(Treatment(row, tuple(overrides), name))
+        return cls(tuple(factors), tuple(treatments), **often)
 
     def runs(self, scenario: Scenario, replications: range | None = None) -> pl.DataFrame:
         """Return the runs, one row each, in the order in which they are to be done.
@@ -182,7 +192,18 @@ class Design(Treatments):
             The scenario or a treatment has mistakes; `check` says which level makes them.
         """
         chosen = range(self.replications) if replications is None else replications
-        return runs(self, scenario, chosen)
+        rows = []
+        for run in each(self, scenario, chosen):
+            one = self.treatments[run.treatment]
+            rows.append((run.key, one.name, *one.levels, run.replication, run.seed, run.overrides, run.order))
+        schema = {
+            **dict.fromkeys(("key", "treatment", *self.names), pl.String()),
+            "replication": pl.Int64(),
+            "seed": pl.UInt64(),
+            "overrides": pl.List(pl.String),
+            "order": pl.Int64(),
+        }
+        return pl.DataFrame(rows, schema=schema, orient="row")
 
     def check(self, scenario: Scenario) -> Checked:
         """Apply every treatment to a scenario, and return mistakes by level.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import combinations
 from typing import TYPE_CHECKING, NamedTuple
 
 from perhop import _core
@@ -30,7 +31,7 @@ class Checked(NamedTuple):
 def check(design: Treatments, scenario: Scenario) -> Checked:
     """Apply every treatment of a design to a scenario; see `Design.check`."""
     mistakes = _drawn(design)
-    warnings = _overwritten(design, scenario.overrides)
+    warnings = [*_overwritten(design, scenario.overrides)]
     wrong: dict[tuple[str, str], tuple[Diagnostic, set[int]]] = {}
     doubtful: dict[tuple[str, str], dict[int, Diagnostic]] = {}
     same: dict[str, int] = {}
@@ -74,13 +75,17 @@ def message(diagnostic: Diagnostic) -> str:
 
 def _doubted(design: Treatments, having: Mapping[int, Diagnostic]) -> Fault:
     """Return a warning that some treatments have, with the levels that they have in common."""
-    diagnostic = having[min(having)]
-    rest = (diagnostic["hint"], None, diagnostic["rendered"].rstrip())
     differ = len({one["rule"] for one in having.values()}) > 1
     first = design.treatments[min(having)].name
-    said = message(diagnostic) + (f" (the numbers are those of {first})" if differ else "")
-    at, where = levels_of(design, having)
-    return Fault(at, f"{where}: {said}" if where else said, *rest)
+    more = f" (the numbers are those of {first})" if differ else ""
+    return _fault(*levels_of(design, having), having[min(having)], more)
+
+
+def _fault(at: At, where: str, diagnostic: Diagnostic, more: str = "") -> Fault:
+    """Return what is wrong or doubtful about a scenario as a fault of levels; `where` is empty of all."""
+    said = message(diagnostic) + more
+    shown = diagnostic["rendered"].rstrip()
+    return Fault(at, f"{where}: {said}" if where else said, diagnostic["hint"], None, shown)
 
 
 def levels_of(design: Treatments, having: Collection[int]) -> tuple[At, str]:
@@ -113,26 +118,23 @@ def _drawn(design: Treatments) -> list[Fault]:
     ]
 
 
-def _overwritten(design: Treatments, given: Sequence[str]) -> list[Fault]:
+def _overwritten(design: Treatments, given: Sequence[str]) -> Iterator[Fault]:
     """Find settings that a later override writes again, so that the first has no effect.
 
     A level that leaves one level of the other factor in the design is meant so.
     """
     hint = "what is written later counts: take one of them away"
     sets = [[_paths(level.set) for level in factor.levels] for factor in design.factors]
-    faults = []
-    for i, factor in enumerate(design.factors):
-        for j in range(i + 1, len(sets)):
-            both = _lost(design, sets, i, j)
-            if both is not None:
-                rule = f"`{factor.name}` and `{design.factors[j].name}` both set {both}"
-                faults.append(Fault(("factor", j, "levels"), rule, hint))
+    for i, j in combinations(range(len(sets)), 2):
+        both = _lost(design, sets, i, j)
+        if both is not None:
+            rule = f"`{design.names[i]}` and `{design.names[j]}` both set {both}"
+            yield Fault(("factor", j, "levels"), rule, hint)
     for index, path in enumerate(_paths(given)):
-        for i, factor in enumerate(design.factors):
-            if all(any(_covers(other, path) for other in level) for level in sets[i]):
-                rule = f"`{factor.name}` sets {path} in all its levels, so that `{given[index]}` does nothing"
-                faults.append(Fault(("set", index), rule, hint))
-    return faults
+        for name, levels in zip(design.names, sets, strict=True):
+            if all(any(_covers(other, path) for other in level) for level in levels):
+                rule = f"`{name}` sets {path} in all its levels, so that `{given[index]}` does nothing"
+                yield Fault(("set", index), rule, hint)
 
 
 def _lost(design: Treatments, sets: Sequence[Sequence[Sequence[str]]], first: int, later: int) -> str | None:
@@ -168,117 +170,96 @@ def _twins(design: Treatments, first: Treatment, second: Treatment) -> Fault:
     return Fault(at, rule, "let levels differ in what they set, or leave one treatment out")
 
 
-def _few(levels: Sequence[str], most: int = 4) -> str:
-    more = f" and {len(levels) - most} more" if len(levels) > most else ""
-    return "|".join(levels[:most]) + more
+def _few(levels: Sequence[str]) -> str:
+    more = f" and {len(levels) - 4} more" if len(levels) > 4 else ""
+    return "|".join(levels[:4]) + more
 
 
 def _blamed(design: Treatments, diagnostic: Diagnostic, having: set[int]) -> list[Fault]:
     """Attribute a mistake that some treatments have to levels."""
-    path, said = diagnostic["path"], message(diagnostic)
-    rest = (diagnostic["hint"], None, diagnostic["rendered"].rstrip())
     setters, alone = [], []
     for i, factor in enumerate(design.factors):
-        sets = [setting_of(level.set, path) is not None for level in factor.levels]
-        if len(having) == len(design.treatments) and len(sets) > 1 and all(sets):
-            setters.append(Fault(("factor", i, "path"), f"{factor.name}: {said}", *rest))
+        sets = [setting_of(level.set, diagnostic["path"]) for level in factor.levels]
+        if len(having) == len(design.treatments) and len(sets) > 1 and None not in sets:
+            setters.append(_fault(("factor", i, "path"), factor.name, diagnostic))
             continue
-        for level in factor.levels:
-            with_it = design.having(i, level.name)
-            index = setting_of(level.set, path)
+        for level, index in zip(factor.levels, sets, strict=True):
+            with_it, at = design.having(i, level.name), ("factor", i, "levels", level.name)
             if index is not None and with_it and with_it <= having:
-                at = ("factor", i, "levels", level.name, index)
-                setters.append(Fault(at, f"{factor.name}={level.name}: {said}", *rest))
+                setters.append(_fault((*at, index), f"{factor.name}={level.name}", diagnostic))
             elif with_it == having and len(factor.levels) > 1:
-                alone.append(
-                    Fault(("factor", i, "levels", level.name), f"{factor.name}={level.name}: {said}", *rest)
-                )
+                alone.append(_fault(at, f"{factor.name}={level.name}", diagnostic))
     if setters or len(alone) == 1:
         return setters or alone
     name = design.treatments[min(having)].name
     more = f" (and {len(having) - 1} more)" if len(having) > 1 else ""
-    return [Fault(("factor",), f"treatment {name}{more}: {said}", *rest)]
+    return [_fault(("factor",), f"treatment {name}{more}", diagnostic)]
 
 
 def setting_of(overrides: Sequence[str], path: str) -> int | None:
     """Return which override writes the setting at a path, the last if several do."""
-    for index in reversed(range(len(overrides))):
-        if _covers(_paths(overrides[index : index + 1])[0], path):
-            return index
-    return None
+    writing = [index for index, one in enumerate(_paths(overrides)) if _covers(one, path)]
+    return writing[-1] if writing else None
 
 
-def faulty_names(factors: Sequence[Factor]) -> list[Fault]:
+def faulty_names(factors: Sequence[Factor]) -> Iterator[Fault]:
     """Find names that repeat or cannot be columns."""
-    faults = []
     if not factors:
-        faults.append(Fault(("factor",), "nothing is varied", "a design has at least one factor"))
-    seen = Counter(factor.name for factor in factors)
+        yield Fault(("factor",), "nothing is varied", "a design has at least one factor")
     for i, factor in enumerate(factors):
+        at, levels = ("factor", i, "name"), ("factor", i, "levels")
         if _IN_CONDITIONS & set(factor.name):
             rule = f"`{factor.name}` has a letter of conditions, such as `{factor.name}=level|level`"
-            hint = "give the factor a name without `=`, `|` and `,`"
-            faults.append(Fault(("factor", i, "name"), rule, hint))
+            yield Fault(at, rule, "give the factor a name without `=`, `|` and `,`")
         elif what := kept_for(factor.name):
-            rule = f"`{factor.name}` is {what}"
-            faults.append(Fault(("factor", i, "name"), rule, "give the factor another name"))
-        elif seen[factor.name] > 1 and any(one.name == factor.name for one in factors[:i]):
-            faults.append(Fault(("factor", i, "name"), f"a second factor is called `{factor.name}`"))
+            yield Fault(at, f"`{factor.name}` is {what}", "give the factor another name")
+        elif any(one.name == factor.name for one in factors[:i]):
+            yield Fault(at, f"a second factor is called `{factor.name}`")
         if not factor.levels:
-            faults.append(Fault(("factor", i, "levels"), f"`{factor.name}` has no levels"))
-        repeated = [name for name, n in Counter(level.name for level in factor.levels).items() if n > 1]
-        faults += [
-            Fault(("factor", i, "levels"), f"`{factor.name}` has the level `{name}` twice")
-            for name in repeated
-        ]
-    return faults
+            yield Fault(levels, f"`{factor.name}` has no levels")
+        for name, times in Counter(level.name for level in factor.levels).items():
+            if times > 1:
+                yield Fault(levels, f"`{factor.name}` has the level `{name}` twice")
 
 
-def faulty_exclusions(factors: Sequence[Factor], exclude: Sequence[Exclusion]) -> list[Fault]:
+def faulty_exclusions(factors: Sequence[Factor], exclude: Sequence[Exclusion]) -> Iterator[Fault]:
     """Find exclusions that exclude nothing there is."""
-    faults: list[Fault] = []
     for index, one in enumerate(exclude):
         at: At = ("exclude", index)
         if not one:
-            faults.append(Fault(at, "an exclusion names a level of at least one factor"))
+            yield Fault(at, "an exclusion names a level of at least one factor")
         for name, levels in one.items():
             for level in several(levels):
-                faults += faulty_levels(factors, {name: level}, at)
-    return faults
+                yield from faulty_levels(factors, {name: level}, at)
 
 
-def faulty_levels(factors: Sequence[Factor], row: Mapping[str, str], at: At) -> list[Fault]:
+def faulty_levels(factors: Sequence[Factor], row: Mapping[str, str], at: At) -> Iterator[Fault]:
     """Find names in a row that no factor or level has."""
     by_name = {factor.name: factor for factor in factors}
-    faults = []
     for name, level in row.items():
         factor = by_name.get(name)
         if factor is None:
-            rule = f"there is no factor `{name}`"
-            faults.append(Fault((*at, name), rule, _core.suggest(name, list(by_name)), of_key=True))
+            hint = _core.suggest(name, list(by_name))
+            yield Fault((*at, name), f"there is no factor `{name}`", hint, of_key=True)
         elif factor.level(level) is None:
-            known = [one.name for one in factor.levels]
-            rule = f"`{name}` has no level `{level}`"
-            faults.append(Fault((*at, name), rule, _core.suggest(level, known)))
-    return faults
+            hint = _core.suggest(level, [one.name for one in factor.levels])
+            yield Fault((*at, name), f"`{name}` has no level `{level}`", hint)
 
 
-def faulty_rows(factors: Sequence[Factor], rows: Sequence[Mapping[str, str]]) -> list[Fault]:
+def faulty_rows(factors: Sequence[Factor], rows: Sequence[Mapping[str, str]]) -> Iterator[Fault]:
     """Find treatments that lack a level, have one that is none, or are listed twice."""
-    faults: list[Fault] = []
     known: dict[tuple[str | None, ...], int] = {}
     for index, row in enumerate(rows):
         at = ("treatment", index)
-        faults += faulty_levels(factors, row, at)
+        yield from faulty_levels(factors, row, at)
         missing = [factor.name for factor in factors if factor.name not in row]
         if missing:
-            faults.append(Fault(at, f"no level of {', '.join(missing)}", "give a level for each factor"))
+            yield Fault(at, f"no level of {', '.join(missing)}", "give a level for each factor")
         first = known.setdefault(tuple(row.get(factor.name) for factor in factors), index)
         if first < index:
-            faults.append(Fault(at, f"the treatment is listed already, as number {first + 1}"))
+            yield Fault(at, f"the treatment is listed already, as number {first + 1}")
     if not rows:
-        faults.append(Fault(("treatment",), "there is no treatment"))
-    return faults
+        yield Fault(("treatment",), "there is no treatment")
 
 
 def is_excluded(factors: Sequence[Factor], row: tuple[str, ...], exclude: Sequence[Exclusion]) -> bool:

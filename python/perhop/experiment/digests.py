@@ -43,12 +43,7 @@ def seal_campaign(connection: sqlite3.Connection) -> None:
 def damage(connection: sqlite3.Connection) -> str | None:
     """Return a sentence about the parts of a ledger that have not their hash; None where all have.
 
-    Raises
-    ------
-    sqlite3.Error
-        It cannot be read, or holds text that is none.
-    ValueError, TypeError
-        It holds what no ledger holds.
+    `ValueError` and `TypeError` are of contents that no ledger has.
     """
     connection.execute("BEGIN")  # one state of it, also while it is written to
     try:
@@ -68,13 +63,10 @@ def damage(connection: sqlite3.Connection) -> str | None:
 
 def _digests(connection: sqlite3.Connection, run: int | None = None) -> Iterator[tuple[int, str | None, str]]:
     """Return number, recorded hash and hash of each run, or of one."""
-
-    def rows(select: str, column: str) -> Iterator[Any]:
-        if run is None:
-            return iter(connection.execute(select.format(of="")))
-        return iter(connection.execute(select.format(of=f"WHERE {column} = ?"), (run,)))
-
-    found = rows(_RUNS, "id"), rows(_MEASURED, "run"), rows(_VALUES, "run")
+    found = [
+        connection.execute(select.format(of="" if run is None else f"WHERE {column} = :run"), {"run": run})
+        for select, column in ((_RUNS, "id"), (_MEASURED, "run"), (_VALUES, "run"))
+    ]
     for number, group in groupby(heapq.merge(*found, key=itemgetter(0, 1)), itemgetter(0)):
         whole = [row[1:] for row in group]
         recorded = whole[0][1] if whole[0][0] == 0 else None

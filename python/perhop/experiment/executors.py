@@ -9,16 +9,15 @@ import queue
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from types import TracebackType
+from typing import Any, ParamSpec, TypeVar
 
+from perhop.experiment.fault import HintedError
 from perhop.experiment.work import VersionsDiffer, check_versions, identity
 from perhop.run import cores
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import TracebackType
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -30,30 +29,17 @@ class WorkerDied(BrokenExecutor):
     """The process that had this call ended; others go on."""
 
 
-class ExecutorError(Exception):
+class ExecutorError(HintedError):
     """Runs cannot be made there."""
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 def open_executor(where: str | None, workers: int | None = None) -> LocalProcesses | DaskCluster:
-    """Return the executor for a name.
-
-    Parameters
-    ----------
-    where
-        ``dask://host:port`` of a scheduler; None for this machine.
-    workers
-        Processes of this machine; as many as cores if None.
+    """Return the scheduler at ``dask://host:port``, or processes of this machine, as many as cores if None.
 
     Raises
     ------
     ValueError
-        `where` is none of these.
-    ExecutorError
-        The cluster cannot be used.
+        `where` is no such address.
     """
     if where is None:
         return LocalProcesses(workers or cores.count())
@@ -182,19 +168,9 @@ class _Process:
 
 
 class DaskCluster(_Ending):
-    """The workers of a Dask scheduler, each with the perhop of the driver.
+    """The workers of the Dask scheduler at ``host:port``, each with the perhop of the driver.
 
     Dask itself gives a call to another worker when one dies, and gives up after some.
-
-    Parameters
-    ----------
-    address
-        ``host:port`` of the scheduler.
-
-    Raises
-    ------
-    ExecutorError
-        No scheduler answers, it has no worker, or a worker has another perhop.
     """
 
     def __init__(self, address: str) -> None:
@@ -210,18 +186,15 @@ class DaskCluster(_Ending):
             connect: Any = distributed.Client
             self._client: Any = connect(f"tcp://{address}", timeout=_CONNECT_S, set_as_default=False)
         except (OSError, ValueError) as error:
-            raise ExecutorError(
-                f"no Dask scheduler answers at {address}",
-                "start one: dask scheduler, then dask worker HOST:PORT",
-            ) from error
+            hint = "start one: dask scheduler, then dask worker HOST:PORT"
+            raise ExecutorError(f"no Dask scheduler answers at {address}", hint) from error
         try:
             self._client.wait_for_workers(1, timeout=_CONNECT_S)
             self._check_workers()
         except TimeoutError as error:
             self._client.close()
-            raise ExecutorError(
-                f"the Dask scheduler at {address} has no worker", f"start one: dask worker {address}"
-            ) from error
+            hint = f"start one: dask worker {address}"
+            raise ExecutorError(f"the Dask scheduler at {address} has no worker", hint) from error
         except BaseException:
             self._client.close()
             raise
@@ -250,9 +223,8 @@ class DaskCluster(_Ending):
         _, version, results_version = identity()
         for worker, found in self._client.run(identity, on_error="return").items():
             if isinstance(found, BaseException):
-                raise ExecutorError(
-                    f"the worker {worker} has no perhop: {found}", f"install perhop {version} on it"
-                )
+                rule = f"the worker {worker} has no perhop: {found}"
+                raise ExecutorError(rule, f"install perhop {version} on it")
             try:
                 check_versions(found, version, results_version)
             except VersionsDiffer as error:

@@ -125,24 +125,14 @@ class LevelOf:
 
 @dataclass(frozen=True)
 class Statistic:
-    """A statistic of the rows of a table that a condition chooses.
-
-    Parameters
-    ----------
-    name
-        One of `STATISTICS`.
-    of
-        The value of a row: a column, or an expression over columns and numbers; ``count`` can do without.
-    argument
-        Of ``quantile``: which, from 0 to 1.
-    where
-        Which rows; without it all.
-    """
+    """One of `STATISTICS` of the rows of a table that a condition chooses."""
 
     name: Name
     table: Name
     of: Expression | None = None
+    """The value of a row: a column, or an expression over columns and numbers; ``count`` can do without."""
     argument: Number | None = None
+    """Of ``quantile``: which, from 0 to 1."""
     where: Condition | None = None
 
     def __str__(self) -> str:

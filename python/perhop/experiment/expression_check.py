@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import NamedTuple
 
 from perhop import _core
@@ -106,13 +105,15 @@ class Checker(NamedTuple):
     def _known(self, name: Name) -> Column | SyntaxFault:
         """Return a column of the table, or a mistake."""
         table = self.statistic.table.text
-        own = labels(self.vocabulary, table)
-        if name.text in own:
+        if name.text in labels(self.vocabulary, table):
             return Column(name.text, "", 0, "label", "text")
         if known := derived.column(table, name.text):
             return known
         rule = f"`{table}` has no column `{name}`"
-        return SyntaxFault(name.span, rule, self._column_hint(name.text, [*own, *derived.columns(table)]))
+        return SyntaxFault(name.span, rule, self._column_hint(name.text, self._names(table)))
+
+    def _names(self, table: str) -> list[str]:
+        return [*labels(self.vocabulary, table), *derived.columns(table)]
 
     def _column_hint(self, wrong: str, known: Sequence[str]) -> str | None:
         """Name the column that is meant, or the tables that have one called so."""
@@ -122,9 +123,7 @@ class Checker(NamedTuple):
         if longer:
             return f"did you mean one of {', '.join(f'`{name}`' for name in longer)}?"
         spelled = wrong.replace("colour", "color")
-        having = [
-            table for table in SCHEMA if spelled in [*labels(self.vocabulary, table), *derived.columns(table)]
-        ]
+        having = [table for table in SCHEMA if spelled in self._names(table)]
         kept = [f"`{table}`" for table in having if table in TABLES]
         if kept:
             return f"`{spelled}` is a column of {', '.join(kept)}"
@@ -152,18 +151,11 @@ def _suggest(wrong: str, known: Sequence[str]) -> str | None:
     return _core.suggest(wrong, list(known))
 
 
-def unit(one: Expression, levels: Mapping[str, str] = MappingProxyType({}), table: str = "") -> str | None:
-    """Return the unit of an expression, None where its columns do not give one.
+def unit(one: Expression, levels: Mapping[str, str], table: str = "") -> str | None:
+    """Return the unit of an expression, of a row of a table or of a run; None where its columns give none.
 
     A number that scales may turn bytes into megabytes: what is multiplied by one, or divided by one, has no
     unit that is known. Sums have the unit of their parts where these are of one unit.
-
-    Parameters
-    ----------
-    levels
-        Units of levels, by factor.
-    table
-        Of the columns, where the expression is that of a row.
     """
     if isinstance(one, Number):
         return "1"
@@ -172,7 +164,11 @@ def unit(one: Expression, levels: Mapping[str, str] = MappingProxyType({}), tabl
     if isinstance(one, LevelOf):
         return levels.get(one.factor)
     if isinstance(one, Statistic):
-        return _of_statistic(one, levels)
+        if one.name.text in ("jain", "cov"):
+            return "1"
+        if one.of is None or one.name.text == "count":
+            return ""
+        return unit(one.of, levels, one.table.text)
     if isinstance(one, Name):
         known = derived.column(table, one.text)
         return known.unit if known else None
@@ -187,11 +183,3 @@ def unit(one: Expression, levels: Mapping[str, str] = MappingProxyType({}), tabl
     if right == "1":
         return left
     return "1" if left == right else f"{left}/{right}" if "/" not in left + right else None
-
-
-def _of_statistic(one: Statistic, levels: Mapping[str, str]) -> str | None:
-    if one.name.text in ("jain", "cov"):
-        return "1"
-    if one.name.text == "count" or one.of is None:
-        return ""
-    return unit(one.of, levels, one.table.text)

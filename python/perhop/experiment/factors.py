@@ -82,42 +82,29 @@ class Factor:
 
 @dataclass(frozen=True)
 class Treatment:
-    """A level of each factor.
-
-    Parameters
-    ----------
-    levels
-        Their names, in the order of the factors.
-    overrides
-        What they set, in the same order.
-    name
-        ``P=p A=a``.
-    """
+    """A level of each factor."""
 
     levels: tuple[str, ...]
+    """Their names, in the order of the factors."""
     overrides: tuple[str, ...]
+    """What they set, in the same order."""
     name: str
+    """``P=p A=a``."""
 
 
 @dataclass(frozen=True)
 class Treatments:
-    """Factors, the treatments they make, and how often each is run.
-
-    Parameters
-    ----------
-    factors
-        In the order of columns and names.
-    treatments
-        In the order of tables.
-    seeds
-        ``"common"``: the treatments of a replication have the same random numbers, so that their differences
-        vary less. ``"independent"``: each run has its own.
-    """
+    """Factors, the treatments they make, and how often each is run."""
 
     factors: tuple[Factor, ...]
+    """In the order of columns and names."""
     treatments: tuple[Treatment, ...]
+    """In the order of tables."""
     replications: int = 1
     seeds: Seeds = "common"
+    """``"common"``: the treatments of a replication have the same random numbers, so that their differences
+    vary less. ``"independent"``: each run has its own.
+    """
     order_seed: int = 1
 
     @cached_property

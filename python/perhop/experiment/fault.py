@@ -17,29 +17,30 @@ At = tuple[str | int, ...]
 
 @dataclass(frozen=True)
 class Fault:
-    """A mistake in a campaign, or a warning.
-
-    Parameters
-    ----------
-    span
-        Which characters of the setting, where it is a text.
-    of_key
-        Whether it is the key of the setting that is wrong, not its value.
-    shown
-        More about it, several lines with the hint, for whom there is no file to point into.
-    """
+    """A mistake in a campaign, or a warning."""
 
     at: At
     rule: str
     hint: str | None = None
     span: tuple[int, int] | None = None
+    """Which characters of the setting, where it is a text."""
     shown: str = ""
+    """More about it, several lines with the hint, for whom there is no file to point into."""
     of_key: bool = False
+    """Whether it is the key of the setting that is wrong, not its value."""
 
     def __str__(self) -> str:
         if self.shown:
             return f"{self.rule}\n{self.shown}"
         return f"{self.rule} ({self.hint})" if self.hint else self.rule
+
+
+class HintedError(Exception):
+    """An error with a hint at what to do about it."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.hint = hint
 
 
 class FileError(ScenarioError):

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from perhop import _core
-from perhop.experiment.factors import MOST_TREATMENTS, Factor, Level
+from perhop.experiment.factors import MOST_TREATMENTS, Factor
 from perhop.experiment.fault import At, DesignError, Fault
 from perhop.units import counted, quantity, split
 
@@ -33,16 +33,11 @@ class Generator(NamedTuple):
 
 @dataclass(frozen=True)
 class Fraction:
-    """A fraction of a two-level design, and the effects that it confounds.
-
-    Parameters
-    ----------
-    generators
-        One for each factor that is not free.
-    """
+    """A fraction of a two-level design, and the effects that it confounds."""
 
     factors: tuple[str, ...]
     generators: tuple[Generator, ...]
+    """One for each factor that is not free."""
 
     @classmethod
     def of(cls, factors: Sequence[Factor], generators: Sequence[str]) -> Fraction:
@@ -54,16 +49,14 @@ class Fraction:
             A factor has not two levels, a generator is none, or there are too many of them.
         """
         names = [factor.name for factor in factors]
-        faults = [
-            Fault(
-                ("factor", i, "levels"),
-                f"`{factor.name}` has {counted(len(factor.levels), 'level')}, not two",
-            )
-            for i, factor in enumerate(factors)
-            if len(factor.levels) != 2
-        ]
+        faults = []
+        for i, factor in enumerate(factors):
+            if len(factor.levels) != 2:
+                rule = f"`{factor.name}` has {counted(len(factor.levels), 'level')}, not two"
+                faults.append(Fault(("factor", i, "levels"), rule))
         read = [_generator(text, names, ("fraction", i)) for i, text in enumerate(generators)]
-        made = {one.factor for one in read if isinstance(one, Generator)}
+        sound = [one for one in read if isinstance(one, Generator)]
+        made = {one.factor for one in sound}
         for i, one in enumerate(read):
             at = ("fraction", i)
             if isinstance(one, Fault):
@@ -75,7 +68,7 @@ class Fraction:
                 faults.append(Fault(at, f"`{one.factor}` has two generators"))
         if faults:
             raise DesignError(faults)
-        return cls(tuple(names), tuple(one for one in read if isinstance(one, Generator)))
+        return cls(tuple(names), tuple(sound))
 
     def rows(self, factors: Sequence[Factor]) -> list[dict[str, str]]:
         """Return the treatments: all combinations of the free factors, the last varying fastest."""
@@ -118,16 +111,13 @@ class Fraction:
         dict
             By effect, in the order of factors: its aliases with their signs.
         """
+        found: dict[Word, dict[Word, int]] = {}
         relation = self.relation()
-        effects = [
-            frozenset(names) for n in range(1, order + 1) for names in itertools.combinations(self.factors, n)
-        ]
-        return {
-            effect: {
-                effect ^ word: sign for word, sign in relation.items() if 0 < len(effect ^ word) <= order
-            }
-            for effect in effects
-        }
+        for size in range(1, order + 1):
+            for effect in map(frozenset, itertools.combinations(self.factors, size)):
+                equal = {effect ^ word: sign for word, sign in relation.items()}
+                found[effect] = {word: sign for word, sign in equal.items() if 0 < len(word) <= order}
+        return found
 
     def written(self, word: Word) -> str:
         """Return a word as text, factors in their order: ``ABD``, or ``rate*delay``."""
@@ -147,9 +137,8 @@ class Fraction:
 
 
 def _roman(number: int) -> str:
-    parts = (("X", 10), ("IX", 9), ("V", 5), ("IV", 4), ("I", 1))
     text = ""
-    for part, value in parts:
+    for part, value in (("X", 10), ("IX", 9), ("V", 5), ("IV", 4), ("I", 1)):
         text += part * (number // value)
         number %= value
     return text
@@ -202,19 +191,8 @@ def hypercube(
 ) -> tuple[tuple[Factor, ...], list[dict[str, str]]]:
     """Return a Latin hypercube: as many slices of each range as points, and one point in each.
 
-    Parameters
-    ----------
-    points
-        At least two.
-    seed
-        Of the points, which are the same everywhere.
-
-    Returns
-    -------
-    factors
-        Their levels are the values, from the smallest.
-    rows
-        Of the treatments: a value for each factor.
+    The points of a seed are the same everywhere. The levels of a factor are its values, from the smallest; a
+    row is a treatment.
     """
     faults = []
     columns: list[list[str]] = []
@@ -234,7 +212,7 @@ def hypercube(
     factors = []
     for one, column in zip(ranges, columns, strict=True):
         values = sorted(set(column), key=lambda text: quantity(text)[0])
-        factors.append(Factor(one.name, tuple(Level(text, (f"{one.path}={text}",)) for text in values)))
+        factors.append(Factor.vary(one.path, values, one.name))
     names = [one.name for one in ranges]
     rows = list(zip(*columns, strict=True))
     if len(set(rows)) < points:
@@ -254,12 +232,11 @@ class _Ends(NamedTuple):
 
     def at(self, u: float) -> str:
         """Return the value at a part `u` of the way, in 6 digits."""
+        if self.whole and self.log:
+            value = math.floor(self.low * ((self.high + 1) / self.low) ** u)
+            return f"{min(self.high, value):.0f}{self.unit}"
         if self.whole:
-            slices = self.high - self.low + 1
-            if self.log:
-                value = math.floor(self.low * ((self.high + 1) / self.low) ** u)
-                return f"{min(self.high, value):.0f}{self.unit}"
-            return f"{self.low + math.floor(u * slices):.0f}{self.unit}"
+            return f"{self.low + math.floor(u * (self.high - self.low + 1)):.0f}{self.unit}"
         value = self.low * (self.high / self.low) ** u if self.log else self.low + u * (self.high - self.low)
         text = np.format_float_positional(value, precision=6, fractional=False, trim="-") + self.unit
         exact, kind = quantity(text)
@@ -272,13 +249,7 @@ class _Ends(NamedTuple):
 
 
 def _ends(one: Range) -> _Ends:
-    """Return a range in the unit of its low end.
-
-    Raises
-    ------
-    ValueError
-        It is none.
-    """
+    """Return a range in the unit of its low end, or raise a `ValueError`."""
     (low, kind), (high, other) = quantity(one.low), quantity(one.high)
     if kind != other:
         raise ValueError(f"from {one.low} to {one.high}: units of two kinds")

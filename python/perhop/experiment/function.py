@@ -7,7 +7,7 @@ import hashlib
 import re
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from math import isfinite
 from numbers import Real
@@ -34,13 +34,7 @@ class FunctionError(Exception):
 
 
 def written(text: str) -> tuple[Function, int] | None:
-    """Return the function that a response begins with, and where it ends; None of an expression.
-
-    Raises
-    ------
-    SyntaxFault
-        It has no name.
-    """
+    """Return the function that a response begins with, and where it ends; None of an expression."""
     found = _WRITTEN.match(text)
     if found is None:
         return None
@@ -52,13 +46,7 @@ def written(text: str) -> tuple[Function, int] | None:
 
 
 def read(one: Function, folder: Path) -> str:
-    """Return the text of a function's file, which begins at a folder.
-
-    Raises
-    ------
-    SyntaxFault
-        It cannot be read, is no Python, or has no such function.
-    """
+    """Return the text of a function's file, whose path begins at a folder; refuse one without it."""
     span = (one.span[0], one.span[0] + len(one.file))
     try:
         source = (folder / one.file).read_bytes()[: _MOST_BYTES + 1].decode()
@@ -69,43 +57,33 @@ def read(one: Function, folder: Path) -> str:
         raise SyntaxFault(span, f"{one.file} is not UTF-8, so that it is no Python") from None
     if len(source) > _MOST_BYTES:
         raise SyntaxFault(span, f"{one.file} is longer than a megabyte")
-    for fault in _faults(one, source, span):
-        raise fault
-    return source
-
-
-def _faults(one: Function, source: str, span: tuple[int, int]) -> Iterator[SyntaxFault]:
     try:
-        module = ast.parse(source)
+        own = _defined(source)
     except (SyntaxError, ValueError) as error:
         line = f":{error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
         why = error.msg if isinstance(error, SyntaxError) else error
-        yield SyntaxFault(span, f"{one.file}{line}: {why}")
-        return
-    own = {each.name: each for each in module.body if isinstance(each, ast.FunctionDef)}
+        raise SyntaxFault(span, f"{one.file}{line}: {why}") from None
     named = (one.span[1] - len(one.name), one.span[1])
     if one.name not in own:
         rule = f"{one.file} has no function `{one.name}`"
-        yield SyntaxFault(named, rule, _core.suggest(one.name, list(own)))
-        return
+        raise SyntaxFault(named, rule, _core.suggest(one.name, list(own)))
     arguments = own[one.name].args
     tables = arguments.posonlyargs or arguments.args or arguments.vararg
-    unknown = {*_traces(arguments)} - {*TRACES}
-    if None in arguments.kw_defaults or unknown or not tables:
+    if None in arguments.kw_defaults or {*traces(one, source)} - {*TRACES} or not tables:
         rule = f"{one.file}:{own[one.name].lineno}: `{one.name}` is called with the tables, and with traces"
-        yield SyntaxFault(named, rule, f"`def {one.name}(tables):`, or `def {one.name}(tables, packets):`")
+        raise SyntaxFault(named, rule, f"`def {one.name}(tables):`, or `def {one.name}(tables, packets):`")
+    return source
 
 
-def _traces(arguments: ast.arguments) -> list[str]:
-    given = [one.arg for one in (*arguments.posonlyargs, *arguments.args)]
-    return given[1 : len(given) - len(arguments.defaults)]
+def _defined(source: str) -> dict[str, ast.FunctionDef]:
+    return {each.name: each for each in ast.parse(source).body if isinstance(each, ast.FunctionDef)}
 
 
 def traces(one: Function, source: str) -> list[str]:
     """Return the traces that a function asks for: its arguments after the tables that have no default."""
-    found = ast.parse(source).body
-    own = {each.name: each for each in found if isinstance(each, ast.FunctionDef)}
-    return _traces(own[one.name].args)
+    arguments = _defined(source)[one.name].args
+    given = [each.arg for each in (*arguments.posonlyargs, *arguments.args)]
+    return given[1 : len(given) - len(arguments.defaults)]
 
 
 @lru_cache(maxsize=64)
@@ -126,28 +104,18 @@ def call(
     tables: Mapping[str, pl.DataFrame],
     given: Sequence[pl.DataFrame] = (),
 ) -> dict[Group, float | None]:
-    """Measure a run.
+    """Measure a run by a function, `given` the traces that it asks for.
 
-    Parameters
-    ----------
-    by
-        The names of the groups that the function returns values of; without any it returns one value.
-    given
-        The traces that it asks for.
-
-    Raises
-    ------
-    FunctionError
-        It raises one, or returns what is no value; or no program of a user may run here.
+    Without names of groups it returns one value. Its errors, and values that are none, are `FunctionError`.
     """
     if not is_trusted():
         raise FunctionError(f"{one.file}: is a program, and programs of users do not run here")
     try:
         found = _function(one.file, one.name, source)(dict(tables), *given)
         return _values(one, by, found)
+    except FunctionError:
+        raise
     except (Exception, SystemExit) as error:
-        if isinstance(error, FunctionError):
-            raise
         frames = traceback.extract_tb(error.__traceback__)
         lines = [frame.lineno for frame in frames if frame.filename == one.file]
         where = f"{one.file}:{lines[-1]}" if lines else one.file
@@ -159,18 +127,16 @@ def _values(one: Function, by: Group, found: object) -> dict[Group, float | None
     """Return the values that a function has returned, by group and sorted."""
     if not by:
         if isinstance(found, Mapping):
-            rule = f"`{one.name}` returned a mapping: say what its keys are, as in `{one} by class`"
-            raise FunctionError(f"{one.file}: {rule}")
+            raise _wrong(one, f"a mapping: say what its keys are, as in `{one} by class`")
         return {(): _number(one, found)}
+    names = " and ".join(by)
     if not isinstance(found, Mapping):
-        rule = f"`{one.name}` returned {_described(found)}, not a mapping of {' and '.join(by)} to a value"
-        raise FunctionError(f"{one.file}: {rule}")
+        raise _wrong(one, f"a value of type {type(found).__name__}, not a mapping of {names} to a value")
     values = {}
     for key, value in found.items():
         group = key if isinstance(key, tuple) else (key,)
         if len(group) != len(by):
-            rule = f"`{one.name}` returned a value of {key!r}, not one of {' and '.join(by)}"
-            raise FunctionError(f"{one.file}: {rule}")
+            raise _wrong(one, f"a value of {key!r}, not one of {names}")
         values[tuple(map(str, group))] = _number(one, value)
     return dict(sorted(values.items()))
 
@@ -180,10 +146,10 @@ def _number(one: Function, value: object) -> float | None:
     if value is None:
         return None
     if not isinstance(value, Real):
-        raise FunctionError(f"{one.file}: `{one.name}` returned {_described(value)}, not a number or None")
+        raise _wrong(one, f"a value of type {type(value).__name__}, not a number or None")
     number = float(value)
     return number if isfinite(number) else None
 
 
-def _described(value: object) -> str:
-    return f"a value of type {type(value).__name__}"
+def _wrong(one: Function, returned: str) -> FunctionError:
+    return FunctionError(f"{one.file}: `{one.name}` returned {returned}")

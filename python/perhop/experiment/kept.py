@@ -29,20 +29,18 @@ _FUNCTION = "function "
 """What it calls the file of a function, before its hash."""
 
 
-def functions(responses: Iterable[Response]) -> dict[str, str]:
-    """Return the files of functions by what a ledger calls them."""
-    return {_FUNCTION + one.digest: one.source for one in responses if one.source is not None}
-
-
-def older_functions(meta: Mapping[str, str]) -> dict[str, str]:
-    """Return the files of functions that a ledger has: its values are of these."""
-    return {name: text for name, text in meta.items() if name.startswith(_FUNCTION)}
+def functions(responses: Iterable[Response], meta: Mapping[str, str]) -> dict[str, str]:
+    """Return files of functions by what a ledger calls them, also those that its values are of."""
+    before = {name: text for name, text in meta.items() if name.startswith(_FUNCTION)}
+    return before | {_FUNCTION + one.digest: one.source for one in responses if one.source is not None}
 
 
 def encode(campaign: Campaign) -> str:
     """Return a campaign as text, whole but for files of functions: its own may change, or not be there."""
     scenario, design = campaign.scenario, campaign.design
-    fraction = design.fraction
+    stop = None if campaign.stop is None else msgspec.to_builtins(campaign.stop)
+    if stop and not stop["each"]:
+        del stop["each"]  # stores had it so before it was there
     files = {name: base64.b64encode(content).decode() for name, content in scenario.files.held.items()}
     return json.dumps(
         {
@@ -52,20 +50,17 @@ def encode(campaign: Campaign) -> str:
             "factors": msgspec.to_builtins(design.factors),
             "treatments": msgspec.to_builtins(design.treatments),
             "design": [design.replications, design.seeds, design.order_seed],
-            "generators": fraction
-            and [[one.factor, sorted(one.of), one.sign] for one in fraction.generators],
-            "responses": [_response(each) for each in campaign.responses],
-            "stop": campaign.stop and _stop(campaign.stop),
+            "generators": design.fraction
+            and [[one.factor, sorted(one.of), one.sign] for one in design.fraction.generators],
+            "responses": [
+                [one.name, one.text, one.given, *([] if one.source is None else [one.digest])]
+                for one in campaign.responses
+            ],
+            "stop": stop,
             **({"select": msgspec.to_builtins(campaign.select)} if campaign.select else {}),
             **({"files": files} if files else {}),
         }
     )
-
-
-def _stop(stop: Stop) -> dict[str, object]:
-    """Return a rule; without `each`, as stores had it before that was there, where all end together."""
-    found: dict[str, object] = msgspec.to_builtins(stop)
-    return found if stop.each else {name: value for name, value in found.items() if name != "each"}
 
 
 def decode(meta: Mapping[str, str]) -> Campaign:
@@ -74,7 +69,10 @@ def decode(meta: Mapping[str, str]) -> Campaign:
     source, name, overrides = found["scenario"]
     replications, seeds, order_seed = found["design"]
     factors = msgspec.convert(found["factors"], tuple[Factor, ...])
-    generators = found["generators"]
+    fraction = found["generators"] and Fraction(
+        tuple(factor.name for factor in factors),
+        tuple(Generator(factor, frozenset(of), sign) for factor, of, sign in found["generators"]),
+    )
     held = {name: base64.b64decode(content) for name, content in found.get("files", {}).items()}
     return Campaign(
         name=found["name"],
@@ -85,7 +83,7 @@ def decode(meta: Mapping[str, str]) -> Campaign:
             replications=replications,
             seeds=seeds,
             order_seed=order_seed,
-            fraction=generators and _fraction(factors, generators),
+            fraction=fraction,
         ),
         responses=tuple(
             Response.parse(name, text, given, *(meta[_FUNCTION + digest] for digest in digests))
@@ -95,15 +93,6 @@ def decode(meta: Mapping[str, str]) -> Campaign:
         source=_bytes(found["source"]),
         select=msgspec.convert(found["select"], Select) if "select" in found else None,
     )
-
-
-def _response(one: Response) -> list[str | None]:
-    return [one.name, one.text, one.given, *([] if one.source is None else [one.digest])]
-
-
-def _fraction(factors: tuple[Factor, ...], generators: list[tuple[str, list[str], int]]) -> Fraction:
-    made = tuple(Generator(factor, frozenset(of), sign) for factor, of, sign in generators)
-    return Fraction(tuple(factor.name for factor in factors), made)
 
 
 def _text(source: bytes) -> str:

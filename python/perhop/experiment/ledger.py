@@ -12,6 +12,7 @@ import sqlite3
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -19,6 +20,7 @@ from types import TracebackType
 from typing import NamedTuple
 
 from perhop.experiment.digests import damage, seal_campaign, seal_run, seal_runs
+from perhop.experiment.fault import HintedError
 from perhop.experiment.kinds import LEDGER
 from perhop.experiment.work import Finished
 from perhop.run.folder import write_file
@@ -66,12 +68,8 @@ CREATE TABLE measured (
 """
 
 
-class StoreError(Exception):
+class StoreError(HintedError):
     """A store that is in use, damaged, or from a newer perhop; or a folder that is none."""
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 ANEW = "keep a copy; `perhop campaign run FILE -o OTHER` makes its runs anew"
@@ -100,19 +98,11 @@ class Entry(NamedTuple):
 
 
 class Ledger:
-    """An open ledger.
-
-    Parameters
-    ----------
-    connection
-        To its file, checked.
-    folder
-        The store's, for messages.
-    """
+    """An open ledger; its file has been checked, and the folder is for messages."""
 
     def __init__(self, connection: sqlite3.Connection, folder: Path) -> None:
         self.connection = connection
-        self._folder = folder
+        self._writing = _Transaction(connection, folder)
 
     def meta(self) -> dict[str, str]:
         """Return the facts about the campaign as a whole."""
@@ -126,7 +116,7 @@ class Ledger:
     def replace_plan(self, runs: Iterable[Planned], meta: dict[str, str]) -> None:
         """Replace the plan and the facts about the campaign; results of other runs stay."""
         meta = meta | {"measures_version": str(MEASURES_VERSION)}
-        with self._writing() as connection:
+        with self._writing as connection:
             if not self.is_evaluated_so:  # old values do not stand beside new ones
                 connection.execute("DELETE FROM measured")
                 connection.execute("DELETE FROM value")
@@ -151,31 +141,15 @@ class Ledger:
             wanted = tuple(json.loads(overrides))
             yield Planned(position, key, treatment, replication, int(seed), order, wanted, work)
 
-    def complete(self, measures: Sequence[str]) -> set[str]:
-        """Return the keys of runs that need not be made: with all these measures, and not lost."""
-        if not self.is_evaluated_so:
-            return set()
-        marks = ", ".join("?" * len(measures))
-        return {
-            key
-            for (key,) in self.connection.execute(
-                f"""SELECT key FROM run WHERE NOT lost AND ? = (
-                    SELECT count(*) FROM measured JOIN measure ON measure.id = measured.measure
-                    WHERE measured.run = run.id AND measure.text IN ({marks}))""",
-                (len(measures), *measures),
-            )
-        }
-
     def measured(self) -> dict[str, set[str]]:
-        """Return the measures of each run that was not lost, by its key."""
-        if not self.is_evaluated_so:
-            return {}
-        found: dict[str, set[str]] = {}
-        for key, text in self.connection.execute(
-            """SELECT key, measure.text FROM run JOIN measured ON measured.run = run.id
-               JOIN measure ON measure.id = measured.measure WHERE NOT lost"""
-        ):
-            found.setdefault(key, set()).add(text)
+        """Return the measures of each run that was not lost, by its key; none of other evaluations."""
+        found = defaultdict[str, set[str]](set)
+        if self.is_evaluated_so:
+            for key, text in self.connection.execute(
+                """SELECT key, measure.text FROM run JOIN measured ON measured.run = run.id
+                   JOIN measure ON measure.id = measured.measure WHERE NOT lost"""
+            ):
+                found[key].add(text)
         return found
 
     def failed(self) -> set[str]:
@@ -184,13 +158,13 @@ class Ledger:
 
     def values(self, measure: str) -> dict[str, dict[tuple[str, ...], float | None]]:
         """Return the values of a measure, by key and group."""
-        found: dict[str, dict[tuple[str, ...], float | None]] = {}
+        found = defaultdict[str, dict[tuple[str, ...], float | None]](dict)
         for key, groups, value in self.connection.execute(
             """SELECT key, groups, value FROM run JOIN value ON value.run = run.id
                JOIN measure ON measure.id = value.measure WHERE measure.text = ?""",
             (measure,),
         ):
-            found.setdefault(key, {})[tuple(json.loads(groups))] = value
+            found[key][tuple(json.loads(groups))] = value
         return found
 
     def made(self) -> Iterator[tuple[str, str, float, float]]:
@@ -199,20 +173,14 @@ class Ledger:
 
     def states(self) -> dict[str, int]:
         """Count runs: ``done``, ``failed``, ``missing``, ``unsettled`` as planned, ``dropped``."""
-        names = ("done", "failed", "missing", "unsettled", "dropped")
-        return dict(
-            zip(
-                names,
-                self.connection.execute(
-                    """WITH asked AS (SELECT DISTINCT key FROM plan)
-                    SELECT count(*) FILTER (WHERE state = 'done'), count(*) FILTER (WHERE state = 'failed'),
-                    count(*) FILTER (WHERE state IS NULL), count(unsettled),
-                    (SELECT count(*) FROM run WHERE key NOT IN asked)
-                    FROM asked LEFT JOIN run USING (key)"""
-                ).fetchone(),
-                strict=True,
-            )
-        )
+        counts = self.connection.execute(
+            """WITH asked AS (SELECT DISTINCT key FROM plan)
+            SELECT count(*) FILTER (WHERE state = 'done'), count(*) FILTER (WHERE state = 'failed'),
+            count(*) FILTER (WHERE state IS NULL), count(unsettled),
+            (SELECT count(*) FROM run WHERE key NOT IN asked)
+            FROM asked LEFT JOIN run USING (key)"""
+        ).fetchone()
+        return dict(zip(("done", "failed", "missing", "unsettled", "dropped"), counts, strict=True))
 
     def left_s(self) -> float | None:
         """Estimate the time for missing runs at the pace of the last hundred; None before the first.
@@ -233,32 +201,25 @@ class Ledger:
 
     def work_with(self, workers: int) -> None:
         """Record the number of workers, for estimates of time."""
-        with self._writing() as connection:
+        with self._writing as connection:
             connection.execute("INSERT OR REPLACE INTO meta VALUES ('workers', ?)", (str(workers),))
             seal_campaign(connection)
 
     def add(self, finished: Sequence[Entry]) -> None:
-        """Write finished runs, all or none, and let them reach the disk.
-
-        Raises
-        ------
-        OSError
-            The disk is full, or nothing can be written there.
-        """
-        with self._writing() as connection:
+        """Write finished runs, all or none, and let them reach the disk."""
+        with self._writing as connection:
             (number,) = connection.execute("SELECT coalesce(max(finished), 0) FROM run").fetchone()
             for key, replay, measures, done in finished:
                 number += 1
                 connection.execute("DELETE FROM run WHERE key = ?", (key,))
+                state = "done" if done.failure is None else "failed"
+                row = done._asdict() | {"key": key, "state": state, "replay": replay, "finished": number}
                 (run,) = connection.execute(
                     """INSERT INTO run (key, state, failure, lost, replay, unsettled, event_digest, host,
-                       worker, began, duration_s, finished) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                       worker, began, duration_s, finished) VALUES (:key, :state, :failure, :lost, :replay,
+                       :unsettled, :event_digest, :host, :worker, :began, :duration_s, :finished)
                        RETURNING id""",
-                    (
-                        *(key, "done" if done.failure is None else "failed", done.failure, done.lost, replay),
-                        *(done.unsettled, done.event_digest, done.host, done.worker, done.began),
-                        *(done.duration_s, number),
-                    ),
+                    row,
                 ).fetchone()
                 self._add_values(connection, run, measures, done)
                 seal_run(connection, run)
@@ -278,9 +239,6 @@ class Ledger:
                 for place, each in enumerate(done.values)
             ),
         )
-
-    def _writing(self) -> _Transaction:
-        return _Transaction(self.connection, self._folder)
 
 
 class _Transaction:
@@ -318,16 +276,8 @@ def make(folder: Path) -> None:
 
 @contextmanager
 def driven(folder: Path) -> Iterator[Ledger]:
-    """Open a ledger to write to, alone.
-
-    Raises
-    ------
-    StoreError
-        Another campaign is at work on it; or it is damaged or from a newer perhop.
-    OSError
-        Nothing can be written there.
-    """
-    with _locked(folder), closing(_connect(folder, folder / FILE, "rw")) as connection:
+    """Open a ledger to write to, alone: a `StoreError` where another campaign is at work on it."""
+    with _locked(folder), closing(_connect(folder, folder / FILE)) as connection:
         with _named_errors(folder):
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
@@ -337,23 +287,17 @@ def driven(folder: Path) -> Iterator[Ledger]:
 
 @contextmanager
 def read(folder: Path) -> Iterator[Ledger]:
-    """Open a ledger to read, also one that is being written or cannot be.
-
-    Raises
-    ------
-    StoreError
-        It is damaged, from a newer perhop, or none.
-    """
+    """Open a ledger to read, also one that is being written or cannot be."""
     with tempfile.TemporaryDirectory(prefix="perhop-") as copies:
         if os.access(folder, os.W_OK) and os.access(folder / FILE, os.W_OK):
-            connection = _connect(folder, folder / FILE, "rw")
+            connection = _connect(folder, folder / FILE)
             connection.execute("PRAGMA query_only = ON")
         else:
             # SQLite cannot read what was being written without writing beside it
             for name in (FILE, f"{FILE}-wal"):
                 with suppress(FileNotFoundError):
                     shutil.copy(folder / name, copies)
-            connection = _connect(folder, Path(copies) / FILE, "rw")
+            connection = _connect(folder, Path(copies) / FILE)
         with closing(connection), _named_errors(folder):
             yield Ledger(connection, folder)
 
@@ -375,13 +319,13 @@ def _renew(connection: sqlite3.Connection, folder: Path) -> None:
         connection.execute(f"PRAGMA user_version = {VERSION}")
 
 
-def _connect(folder: Path, file: Path, mode: str) -> sqlite3.Connection:
+def _connect(folder: Path, file: Path) -> sqlite3.Connection:
     """Open the file and see that it is whole and of this version."""
     if not file.is_file():
         raise _none(folder)
     with _named_errors(folder):
         written = _written(file)
-        uri = f"{file.resolve().as_uri()}?mode={mode}"
+        uri = f"{file.resolve().as_uri()}?mode=rw"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=_WAIT_S)
         if _WHOLE.get(file.resolve()) != written:
             try:
@@ -393,20 +337,18 @@ def _connect(folder: Path, file: Path, mode: str) -> sqlite3.Connection:
     return connection
 
 
-_WHOLE: dict[Path, tuple[tuple[int, int, int] | None, ...]] = {}
+_WHOLE: dict[Path, list[tuple[int, int, int]]] = {}
 """Ledgers that this process has read whole and found as they were written, and when that was."""
 
 
-def _written(file: Path) -> tuple[tuple[int, int, int] | None, ...]:
+def _written(file: Path) -> list[tuple[int, int, int]]:
     """Return what is another when a ledger has been written to."""
-
-    def of(part: str) -> tuple[int, int, int] | None:
+    parts = []
+    for name in (str(file), f"{file}-wal"):
         with suppress(FileNotFoundError):
-            found = os.stat(part)
-            return found.st_ino, found.st_size, found.st_mtime_ns
-        return None
-
-    return of(str(file)), of(f"{file}-wal")
+            found = os.stat(name)
+            parts.append((found.st_ino, found.st_size, found.st_mtime_ns))
+    return parts
 
 
 def _check(connection: sqlite3.Connection, folder: Path) -> None:

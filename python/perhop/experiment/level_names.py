@@ -10,13 +10,6 @@ from typing import Any
 def level_names(values: Sequence[str]) -> list[str]:
     """Return names of levels: their values; tables by the settings that differ, their kind first.
 
-    Parameters
-    ----------
-    values
-        As in ``path=value``.
-
-    Examples
-    --------
     >>> level_names(['{ kind = "fifo", limit = "9p" }', '{ kind = "red", limit = "9p" }'])
     ['fifo', 'red']
     >>> level_names(['{ kind = "codel" }', '{ kind = "fq" }', '{ kind = "fq", queue = { kind = "fifo" } }'])

@@ -71,8 +71,8 @@ def faults(of: Expression | Function, factors: Sequence[Factor]) -> Iterator[Syn
 
 def units(of: Expression | Function, factors: Sequence[Factor]) -> dict[str, str]:
     """Return the units of the levels in an expression, by factor."""
-    known = {factor.name: factor for factor in factors}
-    found = {one.factor: number(known[one.factor].levels[0]) for one in named(of) if one.factor in known}
+    asked = {one.factor for one in named(of)}
+    found = {one.name: number(one.levels[0]) for one in factors if one.name in asked}
     return {name: one[1] for name, one in found.items() if one is not None}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import combinations
 
@@ -25,13 +26,7 @@ _SAME = "Every run gave the same value, so that there is nothing to explain."
 
 
 def check_keep(start: Analysis, asked: AnalysisRequest) -> None:
-    """Check that the effects to keep are of the factors of a response.
-
-    Raises
-    ------
-    ValueError
-        One is not.
-    """
+    """Refuse effects to keep that are not of the factors of a response."""
     for effect in asked.keep or ():
         parts = effect.split(":")
         if len(set(parts)) < len(parts) or not set(parts) <= set(start.factors):
@@ -41,13 +36,7 @@ def check_keep(start: Analysis, asked: AnalysisRequest) -> None:
 def factorial(
     start: Analysis, asked: AnalysisRequest, factors: Sequence[str], *, all_orders: bool = False
 ) -> Analysis:
-    """Analyse a balanced design; many effects of high order are put together in one row.
-
-    Raises
-    ------
-    UnbalancedError
-        It is not balanced.
-    """
+    """Analyse a balanced design; many effects of high order are put together in one row."""
     frame = start.frame
     runs = frame["replication"].n_unique()
     block = asked.common_seeds and runs > 1
@@ -98,14 +87,16 @@ def _without_replications(factors: Sequence[str]) -> tuple[tuple[str, ...] | Non
     return kept, f"There is one replication: {what} had to be taken for error. Add replications."
 
 
-def not_balanced(start: Analysis, asked: AnalysisRequest, why: str) -> list[Analysis]:
-    """Analyse treatments that have not all the same observations.
+def analysed(start: Analysis, asked: AnalysisRequest) -> list[Analysis]:
+    """Analyse a design, by group where the parts of its runs are not balanced."""
+    try:
+        return [factorial(start, asked, start.factors)]
+    except UnbalancedError as error:
+        return _not_balanced(start, asked, str(error))
 
-    Raises
-    ------
-    ValueError
-        Effects to keep are asked for that cannot be looked at so.
-    """
+
+def _not_balanced(start: Analysis, asked: AnalysisRequest, why: str) -> list[Analysis]:
+    """Analyse treatments that have not all the same observations."""
     if _constant(start.frame):
         return [remarked(start, _SAME)]
     if start.within:
@@ -119,21 +110,13 @@ def not_balanced(start: Analysis, asked: AnalysisRequest, why: str) -> list[Anal
         if asked.keep is not None:
             raise ValueError("where no two treatments share a level there are no effects to leave out")
         return [_ranks(start)]
-    best: Analysis | None = None
     block = "replication" if asked.common_seeds else None
     for terms in _models(start.factors, asked.keep):
-        try:
+        with suppress(NotEstimableError):
             table = unbalanced(start.frame, start.factors, "value", terms=terms, block=block)
-        except NotEstimableError:
-            continue
-        best = _unbalanced(start, table, max(map(len, terms)), why)
-        break
-    return [
-        best
-        or remarked(
-            start, f"The design is not balanced ({why}), and too little is left for a model: means only."
-        )
-    ]
+            return [_unbalanced(start, table, max(map(len, terms)), why)]
+    why = f"The design is not balanced ({why}), and too little is left for a model: means only."
+    return [remarked(start, why)]
 
 
 def _models(factors: Sequence[str], keep: Sequence[str] | None) -> list[list[Term]]:
@@ -161,12 +144,7 @@ def _apart(
         means=means_of(rows, factors, asked),
         frame=rows,
     )
-    if not factors:
-        return [own]
-    try:
-        return [factorial(own, asked, factors)]
-    except UnbalancedError as error:
-        return not_balanced(own, asked, str(error))
+    return analysed(own, asked) if factors else [own]
 
 
 def _lack(start: Analysis, asked: AnalysisRequest) -> str:

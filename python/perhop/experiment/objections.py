@@ -22,25 +22,16 @@ _SETTLES = re.compile(r"settles at ([\d.e+]+) s")
 
 @dataclass(frozen=True)
 class Objection:
-    """The objections in a treatment, or in all of them together.
-
-    Attributes
-    ----------
-    treatment
-        None of all together.
-    objecting, runs
-        Runs that MSER-5 objects to, of how many.
-    by_chance
-        Share that it objects to where a run has no transient.
-    settles_s
-        The latest time at which one settles; None where none does.
-    """
+    """The objections in a treatment, or in all of them together (None)."""
 
     treatment: str | None
     objecting: int
+    """Runs that MSER-5 objects to."""
     runs: int
     by_chance: float
+    """Share that it objects to where a run has no transient."""
     settles_s: float | None = None
+    """The latest time at which one settles; None where none does."""
 
 
 def objections(campaign: Campaign, runs: pl.DataFrame) -> list[Objection]:
@@ -49,11 +40,6 @@ def objections(campaign: Campaign, runs: pl.DataFrame) -> list[Objection]:
     Each number of objections is held against a binomial distribution (one-sided), with Holm's correction for
     the number of treatments and one test of all together. Runs of different treatments are taken to be
     objected to independently, also where they share random numbers.
-
-    Parameters
-    ----------
-    runs
-        As of `perhop.experiment.store.Store.runs`.
     """
     done = runs.filter(state="done")
     if not done["unsettled"].is_not_null().any():

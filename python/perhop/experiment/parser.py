@@ -23,7 +23,8 @@ from __future__ import annotations
 import difflib
 import math
 import re
-from typing import NamedTuple, NoReturn
+from collections.abc import Callable
+from typing import NamedTuple, NoReturn, TypeVar
 
 from perhop import _core
 from perhop.experiment.derived import column
@@ -55,6 +56,8 @@ KEYWORDS = ("where", "by", "and", "or", "not", "in")
 
 MOST_TOKENS = 200
 MOST_NESTED = 30
+
+T = TypeVar("T")
 
 
 class _Token(NamedTuple):
@@ -133,51 +136,53 @@ class _Parser:
             hint = f"did you mean `{meant[0]}`?"
         raise SyntaxFault(token.span, f"{wanted} should stand here, not {found}", hint)
 
-    def nest(self) -> None:
+    def nested(self, part: Callable[[], T]) -> T:
+        """Read a part that may have parts like itself."""
         self.depth += 1
         if self.depth > MOST_NESTED:
             raise SyntaxFault(self.next.span, f"nested more than {MOST_NESTED} deep")
+        one = part()
+        self.depth -= 1
+        return one
+
+    def joined(self, part: Callable[[], T], signs: tuple[str, ...], kind: Callable[[T, str, T], T]) -> T:
+        """Read one part or several with signs between them, from the left."""
+        one = part()
+        while sign := self.take(*signs):
+            one = kind(one, sign.text, part())
+        return one
+
+    def listed(self, part: Callable[[], T]) -> list[T]:
+        """Read one part or several with commas between them."""
+        found = [part()]
+        while self.take(","):
+            found.append(part())
+        return found
 
     def measure(self, function: Function | None = None) -> Measure:
         of = function or self.sum()
-        by: list[Name] = []
-        if self.take("by"):
-            by.append(self.name("a column to group by"))
-            while self.take(","):
-                by.append(self.name("a column to group by"))
+        by = self.listed(lambda: self.name("a column to group by")) if self.take("by") else []
         if self.next.kind != "end":
             wanted = "`by` or the end" if function else "an operator, `by` or the end"
             self.refuse("`,` or the end" if by else wanted)
         return Measure(of, tuple(by))
 
     def sum(self) -> Expression:
-        one = self.product()
-        while sign := self.take("+", "-"):
-            one = Operation(one, sign.text, self.product())
-        return one
+        return self.joined(self.product, ("+", "-"), Operation)
 
     def product(self) -> Expression:
-        one = self.value()
-        while sign := self.take("*", "/"):
-            one = Operation(one, sign.text, self.value())
-        return one
+        return self.joined(lambda: self.nested(self.value), ("*", "/"), Operation)
 
     def value(self) -> Expression:
-        self.nest()
-        one = self._value()
-        self.depth -= 1
-        return one
-
-    def _value(self) -> Expression:
         if self.take("-"):
-            return Negative(self.value())
+            return Negative(self.nested(self.value))
         if opened := self.take("("):
             inner = self.sum()
             self.close(opened)
             return inner
         if self.next.kind == "number":
             return self.number()
-        if self.next.text == "level" and self.tokens[self.at + 1].text == ".":
+        if self.is_level():
             return self.level()
         return self.statistic() if self.tables is None else self.column()
 
@@ -197,6 +202,9 @@ class _Parser:
             self.refuse(wanted, hint)
         self.at += 1
         return Name(token.text, token.span)
+
+    def is_level(self) -> bool:
+        return self.next.text == "level" and self.tokens[self.at + 1].text == "."
 
     def level(self) -> LevelOf:
         start = self.next.span[0]
@@ -237,26 +245,14 @@ class _Parser:
         return self.name("a column")
 
     def either(self) -> Condition:
-        one = self.both()
-        while self.take("or"):
-            one = Junction(one, "or", self.both())
-        return one
+        return self.joined(self.both, ("or",), Junction)
 
     def both(self) -> Condition:
-        one = self.condition()
-        while self.take("and"):
-            one = Junction(one, "and", self.condition())
-        return one
+        return self.joined(lambda: self.nested(self.condition), ("and",), Junction)
 
     def condition(self) -> Condition:
-        self.nest()
-        one = self._condition()
-        self.depth -= 1
-        return one
-
-    def _condition(self) -> Condition:
         if self.take("not"):
-            return Not(self.condition())
+            return Not(self.nested(self.condition))
         if opened := self.take("("):
             inner = self.either()
             self.close(opened)
@@ -264,14 +260,13 @@ class _Parser:
         column = self.name("a column", 'a condition compares a column: `class = "premium"`')
         if self.take("in"):
             opened = self.need("(", 'write the values in parentheses: `in ("a", "b")`')
-            found = [self.constant()]
-            while self.take(","):
-                found.append(self.constant())
+            found, operator = self.listed(self.constant), "in"
             self.close(opened)
-            return Comparison(column, "in", tuple(one for one, _ in found), tuple(span for _, span in found))
-        sign = self.take(*COMPARISONS) or self.refuse(f"one of {' '.join(COMPARISONS)} or `in`")
-        constant, span = self.constant()
-        return Comparison(column, sign.text, (constant,), (span,))
+        else:
+            sign = self.take(*COMPARISONS) or self.refuse(f"one of {' '.join(COMPARISONS)} or `in`")
+            found, operator = [self.constant()], sign.text
+        constants, spans = zip(*found, strict=True)
+        return Comparison(column, operator, constants, spans)
 
     def constant(self) -> tuple[Constant, Span]:
         token = self.next
@@ -283,23 +278,13 @@ class _Parser:
             return -number.value, (token.span[0], number.span[1])
         if token.kind == "number":
             return self.number().value, token.span
-        is_level = token.text == "level" and self.tokens[self.at + 1].text == "."
-        text = "a condition has no levels" if is_level else f'write text in quotes: `"{token.text}"`'
-        hints = {
-            "name": text,
-            "sign": "compare with one sign, such as `=`",
-        }
+        text = "a condition has no levels" if self.is_level() else f'write text in quotes: `"{token.text}"`'
+        hints = {"name": text, "sign": "compare with one sign, such as `=`"}
         return self.refuse("a text in quotes or a number", hints.get(token.kind))
 
 
 def _table_of(named: list[Name], start: Span) -> Name:
-    """Return the only table that has some columns, which do not say of which they are.
-
-    Raises
-    ------
-    SyntaxFault
-        None has them all, or several have.
-    """
+    """Return the only table that has some columns, which do not say of which they are."""
     if not named:
         raise SyntaxFault(start, "a statistic is of a column", "such as `mean(flows.goodput_bit_s)`")
     having = {name: [table for table in TABLES if column(table, name.text)] for name in named}
@@ -321,20 +306,8 @@ def _table_of(named: list[Name], start: Span) -> Name:
 
 
 def parse(text: str) -> Measure:
-    """Read an expression.
+    """Read an expression, or raise `SyntaxFault` with its first mistake.
 
-    Parameters
-    ----------
-    text
-        Written as the grammar of this module says.
-
-    Raises
-    ------
-    SyntaxFault
-        It is none; the first mistake is told.
-
-    Examples
-    --------
     >>> str(parse("mean(flows.goodput_bit_s where class='ef')/1e6 by name"))
     'mean(flows.goodput_bit_s where class = "ef") / 1000000 by name'
     """

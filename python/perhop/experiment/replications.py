@@ -6,20 +6,16 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
+import polars as pl
 import scipy
 
+from perhop.experiment.analysis import AnalysisRequest
 from perhop.experiment.comparisons import MOST, Margin, Own, values
 from perhop.stats.power import replications_for_difference, replications_for_mean, replications_until
 from perhop.units import counted
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-    import polars as pl
-
-    from perhop.experiment.analysis import AnalysisRequest
 
 FOUND = 0.8
 """How often a difference is to be found."""
@@ -29,39 +25,28 @@ _UPPER = 0.95
 
 @dataclass(frozen=True)
 class Needed:
-    """Replications that one treatment, or a pair of them, needs in a response or a group of it.
-
-    Attributes
-    ----------
-    of
-        The group: value by column.
-    second
-        Of a pair the other treatment.
-    mean, deviation, runs
-        Of the values that there are: their mean (of a pair, of the first) and standard deviation (of a pair,
-        of the differences), over so many runs.
-    width
-        Half-width or difference that is wanted, in the unit of the response.
-    replications
-        That give it, if the deviation is as it was; None beyond 100,000.
-    up_to
-        The same with the upper end of a one-sided 95 % interval of the deviation.
-    until
-        Replications at which an interval that holds at every look is so narrow; None of a pair.
-    """
+    """Replications that one treatment, or a pair of them, needs in a response or a group of it."""
 
     response: str
     unit: str | None
     of: Mapping[str, str]
+    """The group: value by column."""
     treatment: str
     second: str | None
+    """Of a pair the other treatment."""
     mean: float
+    """Of the values that there are; of a pair, of those of the first."""
     deviation: float
+    """Standard deviation of the values; of a pair, of the differences."""
     runs: int
     width: float
+    """Half-width or difference that is wanted, in the unit of the response."""
     replications: int | None
+    """Replications that give it, if the deviation is as it was; None beyond 100,000."""
     up_to: int | None
+    """The same with the upper end of a one-sided 95 % interval of the deviation."""
     until: int | None = None
+    """Replications at which an interval that holds at every look is so narrow; None of a pair."""
 
 
 class TooManyError(ValueError):
@@ -73,25 +58,15 @@ def for_half_width(
 ) -> list[Needed]:
     """Return the replications that each treatment needs for the half-width of its mean's interval.
 
-    Parameters
-    ----------
-    scalars
-        As of `perhop.experiment.store.Store.scalars`; a treatment with fewer than two values is left out.
-    wanted
-        The half-width, of the level that is asked for.
-    responses
-        Those that are meant; without it all.
+    A treatment with fewer than two values is left out; without names of responses all are meant.
     """
     found = []
     for own in values(scalars, asked, responses):
         for treatment, x in _arms(own).items():
-            width = wanted.value * (abs(float(x.mean())) if wanted.relative else 1.0)
+            width = _width(wanted, x)
             spread, upper = _spread(x)
-            needed, most, until = (
-                replications_for_mean(width, spread, asked.level),
-                replications_for_mean(width, upper, asked.level),
-                replications_until(width, spread, asked.level),
-            )
+            needed, most = (replications_for_mean(width, s, asked.level) for s in (spread, upper))
+            until = replications_until(width, spread, asked.level)
             about = (own.response, own.unit, own.of, treatment, None)
             found.append(Needed(*about, float(x.mean()), spread, x.size, width, needed, most, until))
     return found
@@ -103,11 +78,6 @@ def for_difference(
     """Return the replications with which a difference between two treatments is found, of all pairs.
 
     A share is of the first treatment's mean. With common seeds a pair is compared replication by replication.
-
-    Raises
-    ------
-    TooManyError
-        There are more than 40 treatments.
     """
     if asked.planned > MOST:
         raise TooManyError(f"{counted(asked.planned, 'treatment')} make too many pairs; at most {MOST} do")
@@ -124,7 +94,7 @@ def _pairs(own: Own, asked: AnalysisRequest, wanted: Margin) -> Iterator[Needed]
             spread, upper = _spread(y - x)
         else:
             spread, upper = (math.hypot(*each) for each in zip(_spread(x), _spread(y), strict=True))
-        width = wanted.value * (abs(float(x.mean())) if wanted.relative else 1.0)
+        width = _width(wanted, x)
         needed, most = (
             replications_for_difference(width, s**2, paired=asked.common_seeds, wanted=FOUND)
             if width
@@ -133,6 +103,10 @@ def _pairs(own: Own, asked: AnalysisRequest, wanted: Margin) -> Iterator[Needed]
         )
         about = (own.response, own.unit, own.of, first, second)
         yield Needed(*about, float(x.mean()), spread, len(both), width, needed, most)
+
+
+def _width(wanted: Margin, x: npt.NDArray[np.float64]) -> float:
+    return wanted.value * (abs(float(x.mean())) if wanted.relative else 1.0)
 
 
 def _arms(own: Own) -> dict[str, npt.NDArray[np.float64]]:

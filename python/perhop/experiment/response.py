@@ -6,6 +6,7 @@ import functools
 import hashlib
 import math
 import operator
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -44,7 +45,6 @@ from perhop.run.tables import SCHEMA
 from perhop.units import UNLIMITED
 
 if TYPE_CHECKING:
-    from perhop._core import Diagnostic
     from perhop.experiment.factors import Factor
     from perhop.run.run import Result
     from perhop.scenario.scenario import Description
@@ -54,6 +54,16 @@ _SIGNS: dict[str, Callable[[Any, Any], Any]] = {
     "-": operator.sub,
     "*": operator.mul,
     "/": operator.truediv,
+}
+_TESTS: dict[str, Callable[[pl.Series, Any], pl.Series]] = {
+    "=": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "and": operator.and_,
+    "or": operator.or_,
 }
 
 _LIMITS = {("calls", "mos"): (1.0, 4.5)}
@@ -69,16 +79,12 @@ class ResponseError(ScenarioError):
     """An invalid response; `diagnostics` gives the places in its text."""
 
     def __init__(self, name: str, text: str, faults: Sequence[SyntaxFault]) -> None:
-        self.diagnostics = [_diagnostic(name, text, fault) for fault in faults]
+        self.diagnostics = [_core.diagnostic(text, name, *one.span, one.rule, one.hint) for one in faults]
         super().__init__("\n".join(one["rendered"] for one in self.diagnostics))
         self.name, self.text, self.faults = name, text, tuple(faults)
 
     def __reduce__(self) -> tuple[type[ResponseError], tuple[str, str, tuple[SyntaxFault, ...]]]:
         return ResponseError, (self.name, self.text, self.faults)
-
-
-def _diagnostic(name: str, text: str, fault: SyntaxFault) -> Diagnostic:
-    return _core.diagnostic(text, name, *fault.span, fault.rule, fault.hint)
 
 
 @dataclass(frozen=True)
@@ -165,14 +171,13 @@ class Response:
         """The columns of tables that it looks at; None where it may look at others, or they are computed."""
         if self.source is not None:
             return None
-        found: dict[str, frozenset[str]] = {}
+        found = defaultdict[str, frozenset[str]](frozenset)
         for one in self.statistics:
-            table, names = one.table.text, {name.text for name in (*self.measure.by, *_columns(one))}
+            table, names = one.table.text, {name.text for name in self._named(one)}
             if table not in SCHEMA or any(derived.is_computed(table, name) for name in names):
                 return None
             # rows are counted by a column
-            names = names or {SCHEMA[table].columns[0].name}
-            found[table] = found.get(table, frozenset()) | names
+            found[table] |= names or {SCHEMA[table].columns[0].name}
         return found
 
     @cached_property
@@ -269,13 +274,11 @@ class Response:
             there = {} if isinstance(result, Mapping) else result.trace
             lacking = [name for name in self.traces if name not in there]
             if lacking:
-                fault = SyntaxFault(of.span, f"this run lacks the trace of {lacking[0]}")
-                raise ResponseError(self.name, self.text, [fault])
+                raise self._refusal(of, f"this run lacks the trace of {lacking[0]}")
             given = [there[name] for name in self.traces]
             return function.call(of, self.source or "", self.by, derived.all_tables(run), given)
         for level in levels.named(of):
-            fault = SyntaxFault(level.span, f"`{level}` is a number of a treatment, and this is a run alone")
-            raise ResponseError(self.name, self.text, [fault])
+            raise self._refusal(level, f"`{level}` is a number of a treatment, and this is a run alone")
         tables = self._tables(run)
         found = {one: self._statistic(one, tables[one.table.text]) for one in self.statistics}
         values = {
@@ -292,14 +295,19 @@ class Response:
         """Return the tables that are measured, with the columns that are computed for it."""
         found = dict(run.tables)
         for one in self.statistics:
-            names = [*self.measure.by, *_columns(one)]
-            own = run._replace(tables=found)
+            own, names = run._replace(tables=found), [name.text for name in self._named(one)]
             try:
-                found[one.table.text] = derived.extended(own, one.table.text, [name.text for name in names])
+                found[one.table.text] = derived.extended(own, one.table.text, names)
             except LackingSource as error:
-                fault = SyntaxFault(one.table.span, f"this run lacks a column: {error}")
-                raise ResponseError(self.name, self.text, [fault]) from None
+                raise self._refusal(one.table, f"this run lacks a column: {error}") from None
         return found
+
+    def _named(self, one: Statistic) -> list[Name]:
+        """Return the columns that a statistic looks at."""
+        return [*self.measure.by, *columns(one.of), *(each.column for each in comparisons(one.where))]
+
+    def _refusal(self, of: Name | LevelOf | Function, rule: str) -> ResponseError:
+        return ResponseError(self.name, self.text, [SyntaxFault(of.span, rule)])
 
     def _groups(self, tables: Sequence[pl.DataFrame]) -> list[Group]:
         """Return the groups of all rows, whatever the conditions: a count of 0 is a value."""
@@ -311,30 +319,22 @@ class Response:
 
     def _statistic(self, one: Statistic, table: pl.DataFrame) -> dict[Group, float | None]:
         """Return a statistic of each group of a table."""
-        named = [*self.measure.by, *_columns(one)]
-        lacking = [name for name in named if name.text not in table.columns]
-        if lacking:
-            rule = f"this run's `{one.table}` has no column `{lacking[0]}`"
-            raise ResponseError(self.name, self.text, [SyntaxFault(lacking[0].span, rule)])
-        mask = None if one.where is None else _holds(one.where, table)
-        if one.column is not None and not self.by:
-            # planning a query takes longer than all else here
-            column = table[one.column.text]
-            given = column if mask is None else column.filter(mask)
-            known = [value for value in given.to_list() if value is not None]
-            is_count = one.name.text == "count"
-            return {(): _aggregate(one, [len(known)] if is_count else list(map(float, known)))}
-        rows = table if mask is None else table.filter(mask)
-        rows, values = _with_value(one, rows)
+        for name in self._named(one):
+            if name.text not in table.columns:
+                raise self._refusal(name, f"this run's `{one.table}` has no column `{name}`")
+        # column by column: planning a query takes longer than all else here
+        rows = {name: table[name] for name in (*self.by, *map(str, columns(one.of)))}
+        rows = rows or {"": table.to_series()}
+        if one.where is not None:
+            mask = _holds(one.where, table)
+            rows = {name: column.filter(mask) for name, column in rows.items()}
+        values = _values(one, rows)
         if not self.by:
-            return {(): _aggregate(one, rows.select(values.alias("")).to_series().to_list())}
-        by = list(self.by)
-        grouped = rows.drop_nulls(by).group_by(pl.col(by).cast(pl.String), maintain_order=True)
-        found = grouped.agg(values.alias(""))
-        return {
-            tuple(row[:-1]): _aggregate(one, row[-1] if isinstance(row[-1], list) else [row[-1]])
-            for row in found.iter_rows()
-        }
+            return {(): _aggregate(one, [value for value in values.to_list() if value is not None])}
+        named = pl.DataFrame({name: rows[name].cast(pl.String) for name in self.by} | {"": values})
+        known = named.drop_nulls(self.by).group_by(self.by, maintain_order=True)
+        found = known.agg(pl.col("").drop_nulls())
+        return {tuple(group): _aggregate(one, own) for *group, own in found.iter_rows()}
 
 
 def _measured(result: Result | Mapping[str, pl.DataFrame], meaning: Description | None) -> Measured:
@@ -344,27 +344,20 @@ def _measured(result: Result | Mapping[str, pl.DataFrame], meaning: Description 
     return Measured(result.tables(), given or result.scenario.describe, result.delays)
 
 
-def _columns(one: Statistic) -> list[Name]:
-    return [*columns(one.of), *(each.column for each in comparisons(one.where))]
-
-
-def _with_value(one: Statistic, rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.Expr]:
-    """Return the rows with what a statistic is of, and that value: its count where that is asked for."""
+def _values(one: Statistic, rows: Mapping[str, pl.Series]) -> pl.Series:
+    """Return the value of each row that a statistic is of; null where it has none."""
     if one.of is None:
-        return rows, pl.len()
-    column = one.column.text if one.column else ""
-    if one.column is None:
-        with np.errstate(all="ignore"):
-            values = _row_values(one.of, rows)
-        # NumPy's, not polars', which takes the inverse of a number that divides: another last digit
-        finite = np.where(np.isfinite(values), values, np.nan)
-        rows = rows.with_columns(pl.Series(column, finite, nan_to_null=True))
-    if one.name.text == "count":
-        return rows, pl.col(column).count()
-    return rows, pl.col(column).cast(pl.Float64).drop_nulls()
+        return pl.Series([0.0] * len(next(iter(rows.values()))))
+    if one.column is not None:
+        column = rows[one.column.text]
+        return column if one.name.text == "count" else column.cast(pl.Float64)
+    # NumPy's, not polars', which takes the inverse of a number that divides: another last digit
+    with np.errstate(all="ignore"):
+        values = _row_values(one.of, rows)
+    return pl.Series(np.where(np.isfinite(values), values, np.nan), nan_to_null=True)
 
 
-def _row_values(one: Expression, rows: pl.DataFrame) -> Any:
+def _row_values(one: Expression, rows: Mapping[str, pl.Series]) -> Any:
     """Return the value of each row; NaN where a column is null and where something is divided by 0."""
     match one:
         case Number():
@@ -373,10 +366,8 @@ def _row_values(one: Expression, rows: pl.DataFrame) -> Any:
             return rows[one.text].cast(pl.Float64).to_numpy()
         case Negative():
             return -_row_values(one.of, rows)
-        case Statistic():
-            raise TypeError("a statistic in another")
-        case LevelOf():
-            raise TypeError("a level that is no number yet")
+        case Statistic() | LevelOf():
+            raise TypeError("neither has a value in each row")
     left, right = _row_values(one.left, rows), _row_values(one.right, rows)
     if one.operator == "/":
         return np.divide(left, np.where(right == 0, np.nan, right))
@@ -389,12 +380,13 @@ def _aggregate(one: Statistic, x: list[float]) -> float | None:
     Sums are rounded once: those of polars depend on the number of its threads, and a campaign's table must
     not depend on where it was run.
     """
+    if one.name.text == "count":
+        return float(len(x))
     if not x:
         return None
     total, n = math.fsum(x), len(x)
     mean = total / n
     made: dict[str, Callable[[], float | None]] = {
-        "count": lambda: float(x[0]),
         "mean": lambda: mean,
         "sum": lambda: total,
         "min": lambda: min(x),
@@ -431,19 +423,9 @@ def _holds(one: Condition, rows: pl.DataFrame) -> pl.Series:
     if isinstance(one, Not):
         return ~_holds(one.of, rows)
     if isinstance(one, Junction):
-        left, right = _holds(one.left, rows), _holds(one.right, rows)
-        return left & right if one.operator == "and" else left | right
-    column, first = rows[one.column.text], one.constants[0]
-    signs: dict[str, Callable[[], pl.Series]] = {
-        "=": lambda: column == first,
-        "!=": lambda: column != first,
-        "<": lambda: column < first,
-        "<=": lambda: column <= first,
-        ">": lambda: column > first,
-        ">=": lambda: column >= first,
-        "in": lambda: functools.reduce(operator.or_, (column == constant for constant in one.constants)),
-    }
-    return signs[one.operator]()
+        return _TESTS[one.operator](_holds(one.left, rows), _holds(one.right, rows))
+    column, test = rows[one.column.text], _TESTS["=" if one.operator == "in" else one.operator]
+    return functools.reduce(_TESTS["or"], (test(column, constant) for constant in one.constants))
 
 
 def _value(one: Expression, known: Mapping[Statistic, float | None]) -> float | None:

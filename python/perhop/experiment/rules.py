@@ -31,40 +31,27 @@ def half_width(text: str) -> tuple[float, bool]:
 
 @dataclass(frozen=True)
 class Stop:
-    """Replicate until the intervals of a response are narrow enough.
-
-    Parameters
-    ----------
-    half_width
-        To reach in every treatment and group: in the response's unit, or a part of the mean.
-    most
-        Replications after which it ends in any case.
-    each
-        Whether a treatment ends by itself; otherwise all end together, with as many replications.
-    """
+    """Replicate until the intervals of a response are narrow enough."""
 
     response: str
     half_width: float
+    """To reach in every treatment and group: in the response's unit, or a part of the mean."""
     relative: bool
     most: int
+    """Replications after which it ends in any case."""
     each: bool = False
+    """Whether a treatment ends by itself; otherwise all end together, with as many replications."""
 
 
 @dataclass(frozen=True)
 class Goal:
-    """One measure by which treatments are chosen.
-
-    Parameters
-    ----------
-    group
-        Of the response; empty of one without groups.
-    weight
-        Below zero where less is better.
-    """
+    """One measure by which treatments are chosen."""
 
     response: str
     group: tuple[str, ...]
+    """Of the response; empty of one without groups."""
     weight: float
+    """Below zero where less is better."""
 
 
 @dataclass(frozen=True)
@@ -78,31 +65,21 @@ class Bound:
 
 @dataclass(frozen=True)
 class Select:
-    """Replicate until the best treatment is known; those that cannot be it get no more runs.
-
-    Parameters
-    ----------
-    goals
-        At least one; what they add up to is to be large.
-    logarithms
-        A value counts by its logarithm, so that a weight is of percents, and no value or one of zero is
-        minus infinity. Otherwise values count as they are.
-    delta
-        A difference worth having, as a part: of the value that logarithms stand for, or of the sum.
-    level
-        Confidence that the best is better than the one taken by less than that.
-    baseline
-        Number of the treatment that is in use.
-    most
-        Replications after which it ends in any case.
-    bounds
-        Only what keeps all of them is taken.
-    """
+    """Replicate until the best treatment is known; those that cannot be it get no more runs."""
 
     goals: tuple[Goal, ...]
+    """At least one; what they add up to is to be large."""
     logarithms: bool
+    """A value counts by its logarithm, so that a weight is of percents, and no value or one of zero is minus
+    infinity. Otherwise values count as they are.
+    """
     delta: float
+    """A difference worth having, as a part: of the value that logarithms stand for, or of the sum."""
     level: float
+    """Confidence that the best is better than the one taken by less than that."""
     baseline: int | None
+    """Number of the treatment that is in use."""
     most: int
+    """Replications after which it ends in any case."""
     bounds: tuple[Bound, ...] = ()
+    """Only what keeps all of them is taken."""

@@ -17,34 +17,20 @@ from perhop.stats.sequential import sequential_interval
 
 @dataclass(frozen=True)
 class Selected:
-    """The decision of a selection.
-
-    Parameters
-    ----------
-    treatment
-        Number of the one to take; None where none has a value, or none was without minus infinity.
-    met
-        Nothing is better than it by a difference worth having; else the cap was reached.
-    behind
-        By how much it may be behind the best, in the unit of the score.
-    replications
-        Of each treatment, fewer of those that were dropped.
-    """
+    """The decision of a selection."""
 
     treatment: int | None
+    """Number of the one to take; None where none has a value, or none was without minus infinity."""
     met: bool
+    """Nothing is better than it by a difference worth having; else the cap was reached."""
     behind: float
+    """By how much it may be behind the best, in the unit of the score."""
     replications: tuple[int, ...]
+    """Of each treatment, fewer of those that were dropped."""
 
 
 class Keeping:
-    """Whether a treatment keeps within bounds: the rule for verdicts, with intervals that hold at every look.
-
-    Parameters
-    ----------
-    bounds
-        Of responses; without one it keeps within all.
-    """
+    """Whether a treatment keeps bounds: the rule for verdicts, with intervals that hold at every look."""
 
     def __init__(self, bounds: Sequence[Bound]) -> None:
         self._values: dict[Bound, list[float]] = {one: [] for one in bounds}
@@ -94,13 +80,7 @@ class Selecting:
         self.decided: Selected | None = None
 
     def add(self, treatment: int, replication: int, values: Mapping[str, Values] | None) -> None:
-        """Take in the values of a run.
-
-        Parameters
-        ----------
-        values
-            By response and group; None of a run that failed, which counts for no difference.
-        """
+        """Take in the values of a run; None of one that failed, which counts for no difference."""
         self._waiting.setdefault(replication, {})[treatment] = values
         while self.decided is None and self._is_complete():
             found = self._waiting.pop(self._looked, {})
@@ -154,13 +134,8 @@ class Selecting:
 def race(select: Select, treatments: int) -> Race:
     """Return the race of treatments that a rule asks for."""
     delta = math.log1p(select.delta) if select.logarithms else select.delta
-    return Race(
-        treatments,
-        delta,
-        relative=not select.logarithms,
-        level=select.level,
-        baseline=select.baseline,
-    )
+    relative, level, baseline = not select.logarithms, select.level, select.baseline
+    return Race(treatments, delta, relative=relative, level=level, baseline=baseline)
 
 
 def score(select: Select, values: Mapping[str, Values] | None) -> float:
@@ -168,30 +143,19 @@ def score(select: Select, values: Mapping[str, Values] | None) -> float:
 
     With logarithms sum(weight log value) / sum(abs(weight)). A value that is not there, or zero, is minus
     infinity whichever sign its weight has: nothing was delivered, nothing was completed.
-
-    Parameters
-    ----------
-    values
-        By response and group; None of a run that failed.
     """
     if values is None:
         return math.nan
-    found = [(goal.weight, values.get(goal.response, {}).get(goal.group)) for goal in select.goals]
-    if any(value is None for _, value in found):
-        return -math.inf
-    known = [(weight, value) for weight, value in found if value is not None]
-    if not select.logarithms:
-        return math.fsum(weight * value for weight, value in known)
-    if any(value <= 0.0 for _, value in known):
-        return -math.inf
-    total = math.fsum(abs(weight) for weight, _ in known)
-    return math.fsum(weight * math.log(value) for weight, value in known) / total
+    known = []
+    for goal in select.goals:
+        value = values.get(goal.response, {}).get(goal.group)
+        if value is None or (select.logarithms and value <= 0.0):
+            return -math.inf
+        known.append(goal.weight * (math.log(value) if select.logarithms else value))
+    total = math.fsum(abs(goal.weight) for goal in select.goals) if select.logarithms else 1.0
+    return math.fsum(known) / total
 
 
 def without_any(goals: Sequence[Goal], values: Sequence[Mapping[str, Values]]) -> list[Goal]:
-    """Return the goals that have a value in none of some runs."""
-    return [
-        goal
-        for goal in goals
-        if not any((of.get(goal.response, {}).get(goal.group) or 0.0) != 0.0 for of in values)
-    ]
+    """Return the goals that have a value other than zero in none of some runs."""
+    return [goal for goal in goals if not any(of.get(goal.response, {}).get(goal.group) for of in values)]

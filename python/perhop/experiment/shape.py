@@ -28,13 +28,7 @@ def read(path: Path, source: bytes, kind: type[S], error: type[FileError]) -> S:
 
 
 def parsed(path: Path, source: bytes, kind: type[S], error: type[FileError]) -> dict[str, Any]:
-    """Return what a file of a kind says, as it is written.
-
-    Raises
-    ------
-    FileError
-        The `error`, where the file is no TOML or of another kind.
-    """
+    """Return what a file of a kind says, as it is written; raise the error where it is of another kind."""
     try:
         _core.File(source, str(path))
         found = written(source)

@@ -9,17 +9,14 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from perhop import _core
+from perhop.experiment.fault import HintedError
 
 if TYPE_CHECKING:
     from perhop.experiment.design import Design
 
 
-class SliceError(ValueError):
+class SliceError(HintedError, ValueError):
     """A slice that a campaign does not have."""
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 @dataclass(frozen=True)
@@ -41,21 +38,14 @@ class Slice:
         return [f"{name}={'|'.join(levels)}" for name, levels in self.kept.items()]
 
     def design(self, whole: Design) -> Design:
-        """Return the treatments that are in it, with the levels that they have.
-
-        Raises
-        ------
-        SliceError
-            None is, or the design is a fraction, whose slices confound other effects.
-        """
+        """Return the treatments that are in it, with the levels that they have."""
         own = {place: self.kept[name] for place, name in enumerate(whole.names) if name in self.kept}
         if not own:
             return whole
         if whole.fraction is not None:
             message = f"{self}: the campaign is a fraction, and a slice of it confounds other effects"
-            raise SliceError(
-                message, "leave --where out, or take rows: perhop table STORE scalars --where ..."
-            )
+            hint = "leave --where out, or take rows: perhop table STORE scalars --where ..."
+            raise SliceError(message, hint)
         treatments = tuple(
             one
             for one in whole.treatments
@@ -63,10 +53,10 @@ class Slice:
         )
         if not treatments:
             raise SliceError(f"{self}: no treatment has these levels together", "ask for fewer of them")
-        there = [{one.levels[place] for one in treatments} for place in range(len(whole.factors))]
+        there = zip(*(one.levels for one in treatments), strict=True)
         factors = tuple(
-            replace(factor, levels=tuple(level for level in factor.levels if level.name in own))
-            for factor, own in zip(whole.factors, there, strict=True)
+            replace(factor, levels=tuple(level for level in factor.levels if level.name in names))
+            for factor, names in zip(whole.factors, map(set, there), strict=True)
         )
         return replace(whole, factors=factors, treatments=treatments)
 
@@ -77,18 +67,7 @@ class Slice:
 
 
 def read(conditions: Sequence[str], known: Mapping[str, Sequence[str]]) -> Slice:
-    """Read conditions: `net=over`, `net=over|exact`; those of one name add up.
-
-    Parameters
-    ----------
-    known
-        Levels of each factor, and values of each group.
-
-    Raises
-    ------
-    SliceError
-        One names what is not known.
-    """
+    """Read conditions: `net=over`, `net=over|exact`; those of one name add up."""
     kept: dict[str, list[str]] = {}
     for text in conditions:
         name, sign, wanted = text.partition("=")

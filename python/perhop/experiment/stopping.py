@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from perhop.experiment.rules import Stop
@@ -25,31 +25,21 @@ Series = tuple[int, tuple[str, ...]]
 
 @dataclass(frozen=True)
 class Stopped:
-    """The decision of a stopping rule.
-
-    Parameters
-    ----------
-    replications
-        Of every treatment; of that with the most where each ends by itself.
-    met
-        Every treatment has an interval, and each is as narrow as was asked for; else the cap was reached.
-    widest
-        The interval that is farthest from its target, None where there are no values.
-    of
-        Treatment and group that it is of.
-    intervals, odd
-        How many there are, and behind how many of them the values are not normal.
-    fewest
-        Replications of the treatment with the fewest, where each ends by itself.
-    """
+    """The decision of a stopping rule."""
 
     replications: int
+    """Of every treatment; of that with the most where each ends by itself."""
     met: bool
+    """Every treatment has an interval, and each is as narrow as was asked for; else the cap was reached."""
     widest: Interval | None = None
+    """The interval that is farthest from its target, None where there are no values."""
     of: Series | None = None
+    """Treatment and group that it is of."""
     intervals: int = 0
     odd: int = 0
+    """Intervals behind which the values are not normal."""
     fewest: int | None = None
+    """Replications of the treatment with the fewest, where each ends by itself."""
 
 
 def described(stop: Stop, stopped: Stopped) -> str:
@@ -79,12 +69,7 @@ def described(stop: Stop, stopped: Stopped) -> str:
 class Stopping:
     """Looks at the intervals after each replication of the whole design, and decides once.
 
-    Parameters
-    ----------
-    stop
-        Of which response, how narrow, and the cap.
-    least
-        Replications before the first look; no fewer than `LEAST`, or the cap.
+    The first look is after `least` replications, no fewer than `LEAST`, or at the cap.
     """
 
     def __init__(self, stop: Stop, treatments: int, least: int) -> None:
@@ -97,13 +82,7 @@ class Stopping:
         self.decided: Stopped | None = None
 
     def add(self, treatment: int, replication: int, values: Mapping[str, Values] | None) -> None:
-        """Take in the values of a run.
-
-        Parameters
-        ----------
-        values
-            By response and group; None of a run that failed, which adds nothing to an interval.
-        """
+        """Take in the values of a run by response and group; None of one that failed, which adds none."""
         if self.decided is not None:
             return
         self._waiting.setdefault(replication, {})[treatment] = (values or {}).get(self._stop.response, {})
@@ -122,16 +101,13 @@ class Stopping:
     def _look(self) -> None:
         if self._looked < self._least:
             return
-        intervals = [(self.excess(each), of, each) for of, each in self._intervals()]
+        found = {of: sequential_interval(values, LEVEL) for of, values in self._values.items()}
+        intervals = [(self.excess(each), of, each) for of, each in found.items()]
         excess, of, widest = max(intervals, key=lambda one: one[0], default=(float("inf"), None, None))
         met = excess <= 1.0 and len({treatment for treatment, _ in self._values}) == self._treatments
         if met or self._looked >= self._stop.most:
             odd = sum(map(_is_odd, self._values.values()))
             self.decided = Stopped(self._looked, met, widest, of, len(self._values), odd)
-
-    def _intervals(self) -> Iterable[tuple[Series, Interval]]:
-        for of, values in self._values.items():
-            yield of, sequential_interval(values, LEVEL)
 
     def excess(self, interval: Interval) -> float:
         """Return the half-width in units of the one asked for."""
@@ -143,10 +119,7 @@ class Stopping:
 
 
 class EachStopping:
-    """Looks at the intervals of each treatment after each of its replications, and decides once for each.
-
-    Parameters as of `Stopping`.
-    """
+    """Looks at the intervals of each treatment after each of its replications, and decides once for each."""
 
     def __init__(self, stop: Stop, treatments: int, least: int) -> None:
         self._own = [Stopping(stop, 1, least) for _ in range(treatments)]

@@ -31,19 +31,26 @@ from perhop.scenario.files import FOLDER
 CAMPAIGN, SCENARIO, RECORD = "campaign.toml", "scenario.toml", "record.json"
 SCALARS = "scalars.parquet"
 
+_PLACES = ("_position", "_number", "_place")
+_VALUE = {
+    "_number": pl.Int64,
+    "_position": pl.Int64,
+    "_place": pl.Int64,
+    "key": pl.String,
+    "treatment": pl.Int64,
+    "replication": pl.Int64,
+    "response": pl.String,
+}
+"""Columns of a value, before those of its groups; by the first ones it is sorted."""
+
 
 @dataclass(frozen=True)
 class Store:
-    """A store to read.
-
-    Parameters
-    ----------
-    only
-        A slice of it; what a store says is of that.
-    """
+    """A store to read."""
 
     folder: Path
     only: Slice | None = None
+    """A slice of it; what a store says is of that."""
 
     @classmethod
     def open(cls, folder: str | Path) -> Store:
@@ -138,23 +145,13 @@ class Store:
                    failure, replay, unsettled, host, worker, began, duration_s, finished, event_digest
                    FROM plan LEFT JOIN run ON run.key = plan.key ORDER BY position"""
             ).fetchall()
-        schema = {
-            "key": pl.String,
-            "treatment": pl.Int64,
-            "replication": pl.Int64,
-            "seed": pl.String,
-            "order": pl.Int64,
-            "state": pl.String,
-            "failure": pl.String,
-            "replay": pl.String,
-            "unsettled": pl.String,
-            "host": pl.String,
-            "worker": pl.String,
-            "began": pl.Float64,
-            "duration_s": pl.Float64,
-            "finished": pl.Int64,
-            "event_digest": pl.String,
-        }
+        names = (
+            *("key", "treatment", "replication", "seed", "order", "state", "failure", "replay", "unsettled"),
+            *("host", "worker", "began", "duration_s", "finished", "event_digest"),
+        )
+        numbers = dict.fromkeys(("treatment", "replication", "order", "finished"), pl.Int64)
+        times = dict.fromkeys(("began", "duration_s"), pl.Float64)
+        schema = dict.fromkeys(names, pl.String) | numbers | times
         frame = pl.DataFrame(rows, schema=schema, orient="row").with_columns(pl.col("seed").cast(pl.UInt64))
         return self._named(frame)
 
@@ -171,13 +168,8 @@ class Store:
         failed = (self.runs() if runs is None else runs).filter(state="failed")
         again = f"cd {shlex.quote(str(self.folder))} && "
         return [
-            {
-                "treatment": row["treatment"],
-                "replication": row["replication"],
-                "failure": row["failure"],
-                "replay": again + row["replay"] + self._not_called(row["failure"]),
-            }
-            for row in failed.iter_rows(named=True)
+            row | {"replay": again + row["replay"] + self._not_called(row["failure"])}
+            for row in failed.select("treatment", "replication", "failure", "replay").iter_rows(named=True)
         ]
 
     def _not_called(self, failure: str) -> str:
@@ -194,92 +186,49 @@ class Store:
         column that a response is grouped by (null where it is not), ``value``. Failed runs have no rows.
         """
         responses = self.campaign.responses
+        called = [[one.key for one in self.whole.at(i)] for i in range(len(self.whole.design.treatments))]
         with ledger.read(self.folder) as book:
             parts = [
-                _measured(book, number, each, keys)
-                for number, (each, keys) in enumerate(zip(responses, self._keys(), strict=True))
+                _measured(book, number, one, [own[number] for own in called])
+                for number, one in enumerate(responses)
             ]
         groups = {column: pl.String for response in responses for column in response.by}
-        schema = {
-            "_position": pl.Int64,
-            "_number": pl.Int64,
-            "_place": pl.Int64,
-            "key": pl.String,
-            "treatment": pl.Int64,
-            "replication": pl.Int64,
-            "response": pl.String,
-            **groups,
-            "value": pl.Float64,
-        }
-        frame = pl.concat([pl.DataFrame(schema=schema), *parts], how="diagonal")
-        return self._named(
-            frame.sort("_position", "_number", "_place").drop("_position", "_number", "_place")
-        )
-
-    def _keys(self) -> list[list[str]]:
-        """Return of each response how its values are called in each treatment."""
-        treatments = range(len(self.whole.design.treatments))
-        return [
-            list(keys)
-            for keys in zip(*([one.key for one in self.whole.at(i)] for i in treatments), strict=True)
-        ]
+        whole = pl.DataFrame(schema=_VALUE | groups | {"value": pl.Float64})
+        frame = pl.concat([whole, *parts], how="diagonal")
+        return self._named(frame.sort(_PLACES).drop(_PLACES))
 
     def _named(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Put names in the place of the number of a treatment, and the levels beside it."""
         design = self.whole.design
-        names = pl.DataFrame(
-            {
-                "treatment": range(len(design.treatments)),
-                **{
-                    factor.name: [each.levels[place] for each in design.treatments]
-                    for place, factor in enumerate(design.factors)
-                },
-            },
-            schema_overrides={"treatment": pl.Int64},
-        )
-        factors = [factor.name for factor in design.factors]
-        named = frame.join(names, on="treatment", how="left", maintain_order="left")
-        called = [each.name for each in design.treatments]
-        named = named.with_columns(
-            pl.col("treatment").replace_strict(range(len(called)), called, return_dtype=pl.String)
-        )
-        first = ["key", "treatment", *factors]
-        found = named.select(*first, *(name for name in named.columns if name not in first))
+        first = ["treatment", *design.names]
+        rows = [(number, one.name, *one.levels) for number, one in enumerate(design.treatments)]
+        schema = {"_number": pl.Int64} | dict.fromkeys(first, pl.String)
+        names = pl.DataFrame(rows, schema=schema, orient="row")
+        numbered = frame.rename({"treatment": "_number"})
+        named = numbered.join(names, on="_number", how="left", maintain_order="left").drop("_number")
+        found = named.select("key", *first, pl.exclude("key", *first))
         return (found if self.only is None else self.only.rows(found)).rechunk()
 
 
 def _measured(book: Ledger, number: int, response: Response, keys: Sequence[str]) -> pl.DataFrame:
     """Return the rows of one response, whose values have a name in each treatment; two may share it."""
     found = book.connection.execute(
-        """SELECT position, place, plan.key, treatment, replication, value, groups, measure.text FROM plan
+        """SELECT measure.text, groups, value, position, place, plan.key, treatment, replication FROM plan
            JOIN run ON run.key = plan.key AND state = 'done' JOIN value ON value.run = run.id
            JOIN measure ON measure.id = value.measure AND measure.text IN (SELECT value FROM json_each(?))""",
         (json.dumps(sorted(set(keys))),),
     )
-    rows = [(*row[:6], *json.loads(row[6])) for row in found if row[-1] == keys[row[3]]]
-    schema = {
-        "_position": pl.Int64,
-        "_place": pl.Int64,
-        "key": pl.String,
-        "treatment": pl.Int64,
-        "replication": pl.Int64,
-        "value": pl.Float64,
-        **dict.fromkeys(response.by, pl.String),
-    }
-    frame = pl.DataFrame(rows, schema=schema, orient="row")
-    return frame.with_columns(pl.lit(number, pl.Int64).alias("_number"), response=pl.lit(response.name))
+    rows = [
+        (number, *row, response.name, *json.loads(groups), value)
+        for text, groups, value, *row in found
+        if text == keys[row[3]]
+    ]
+    schema = _VALUE | dict.fromkeys(response.by, pl.String) | {"value": pl.Float64}
+    return pl.DataFrame(rows, schema=schema, orient="row")
 
 
 def make(folder: Path, campaign: Campaign) -> None:
-    """Make the folder of a store, whole or not at all, unless it is there.
-
-    Raises
-    ------
-    FileExistsError
-        Something else is there.
-    OSError
-        It cannot be made.
-    """
+    """Make the folder of a store, whole or not at all, unless it is there."""
     settle(folder)
     if is_there(folder) and (folder / ledger.FILE).exists():
         return
@@ -299,18 +248,15 @@ def adopt(folder: Path, book: Ledger, campaign: Campaign, runs: list[Planned]) -
     # files first: killed in between, the next call finds another plan and writes them again
     _forget(folder)
     _write_files(folder, campaign)
-    functions = kept.older_functions(meta) | kept.functions(campaign.responses)
-    book.replace_plan(runs, {kept.CAMPAIGN: text} | functions)
+    book.replace_plan(runs, {kept.CAMPAIGN: text} | kept.functions(campaign.responses, meta))
 
 
 def conclude(folder: Path, book: Ledger, runs: list[Planned], stopped: Stopped | None) -> None:
     """Write the table that follows from the ledger, and the record."""
-    if len(runs) < sum(1 for _ in book.plan()):
-        book.replace_plan(runs, book.meta())
-    if stopped is not None:
-        # not as msgspec writes it: the ends of an interval of few values are infinite, which it makes null
-        decided = json.dumps(msgspec.to_builtins(stopped))
-        book.replace_plan(runs, book.meta() | {"stopped": decided})
+    # not as msgspec writes it: the ends of an interval of few values are infinite, which it makes null
+    decided = {} if stopped is None else {"stopped": json.dumps(msgspec.to_builtins(stopped))}
+    if decided or len(runs) < sum(1 for _ in book.plan()):
+        book.replace_plan(runs, book.meta() | decided)
     store = Store.open(folder)
     out = io.BytesIO()
     store.scalars().write_parquet(out)
@@ -339,17 +285,9 @@ def conclude(folder: Path, book: Ledger, runs: list[Planned], stopped: Stopped |
 
 
 def check_files(folder: Path, *, mine: bool = False) -> None:
-    """Compare the files beside a ledger with the hashes in the record.
+    """Refuse files beside a ledger that were changed since its record; `mine` is one that the caller drives.
 
-    Parameters
-    ----------
-    mine
-        The caller drives it.
-
-    Raises
-    ------
-    StoreError
-        One of them was changed. What is not there is written again when the campaign is run.
+    Files that are not there are written again when the campaign is run.
     """
     file = folder / RECORD
     try:

@@ -34,9 +34,9 @@ def unseen(design: Treatments, scenario: Scenario, responses: Sequence[Response]
     if not asking:
         return
     known, plain = _words(design, scenario), words(scenario)
-    tables = {*plain}.union(*known.values())
+    tables = {*plain}.union(*known)
     for name, one in asking:
-        empty = [index for index, own in known.items() if _is_empty(one, own, tables)]
+        empty = [index for index, own in enumerate(known) if _is_empty(one, own, tables)]
         if empty and not (len(empty) == len(known) and _is_empty(one, plain, tables)):
             at, where = levels_of(design, empty)
             rule = f"no row of `{one.table}` will have {one.where}, so that `{name}` counts 0 for it"
@@ -52,7 +52,7 @@ def _is_empty(one: Statistic, known: Vocabulary, tables: Set[str]) -> bool:
     return one.where is not None and not _may_hold(one.where, known.get(table, {}))
 
 
-def _may_hold(one: Condition, known: Mapping[str, frozenset[str]]) -> bool:
+def _may_hold(one: Condition, known: Mapping[str, Set[str]]) -> bool:
     """Return whether rows may fulfil a condition, by the words that they will have."""
     match one:
         case Comparison():
@@ -68,13 +68,13 @@ def _may_hold(one: Condition, known: Mapping[str, frozenset[str]]) -> bool:
             return True
 
 
-def _words(design: Treatments, scenario: Scenario) -> dict[int, Vocabulary]:
-    """Return the words of each treatment, by its number."""
-    found: dict[int, Vocabulary] = {}
+def _words(design: Treatments, scenario: Scenario) -> list[Vocabulary]:
+    """Return the words of each treatment."""
+    found: list[Vocabulary] = []
     made: dict[tuple[str, ...], Vocabulary] = {}
-    for index, one in enumerate(design.treatments):
+    for one in design.treatments:
         naming = tuple(each for each in one.overrides if each.strip().startswith(_NAMING))
         if naming not in made:
             made[naming] = words(scenario.unread(*one.overrides))
-        found[index] = made[naming]
+        found.append(made[naming])
     return found

@@ -24,19 +24,12 @@ from perhop.scenario.scenario import Description, Scenario
 
 
 class Measure(NamedTuple):
-    """A response for a worker.
-
-    Parameters
-    ----------
-    key
-        How the ledger calls its values.
-    source
-        Of a function, its file: as text, for a worker may be another machine.
-    """
+    """A response for a worker, with the name of its values in the ledger."""
 
     key: str
     text: str
     source: str | None = None
+    """Of a function, its file: as text, for a worker may be another machine."""
 
 
 def measures_of(responses: Iterable[Response]) -> tuple[Measure, ...]:
@@ -47,25 +40,19 @@ def measures_of(responses: Iterable[Response]) -> tuple[Measure, ...]:
 class Task(NamedTuple):
     """A run for a worker; plain text, so that it means the same on any machine.
 
-    Parameters
-    ----------
-    source, name
-        Scenario file, and what messages call it.
-    overrides
-        All of them, with seed and replication.
-    perhop, results_version
-        Of the driver; a worker of another version refuses.
-    files
-        Names and contents of those that the scenario names.
+    A worker refuses a task of another version of perhop.
     """
 
     source: bytes
     name: str
+    """Of the scenario file, for messages."""
     overrides: tuple[str, ...]
+    """All of them, with seed and replication."""
     measures: tuple[Measure, ...]
     perhop: str
     results_version: int
     files: tuple[tuple[str, bytes], ...] = ()
+    """Names and contents of those that the scenario names."""
 
 
 _LIVE_TRIES = 3
@@ -88,32 +75,19 @@ class Value(NamedTuple):
 
 
 class Finished(NamedTuple):
-    """The result of a run from a worker.
-
-    Parameters
-    ----------
-    values
-        Of every response; none of a run that failed.
-    failure
-        What broke; None of a sound run.
-    lost
-        The machine failed, not the run: it is worth trying again.
-    unsettled
-        What MSER-5 says of the warm-up, None where it has no objection.
-    event_digest
-        Of the run, to compare a replay with.
-    began
-        When, seconds since 1970.
-    """
+    """The result of a run from a worker; without values where it failed."""
 
     values: tuple[Value, ...] = ()
     failure: str | None = None
     lost: bool = False
+    """The machine failed, not the run: it is worth trying again."""
     unsettled: str | None = None
+    """What MSER-5 says of the warm-up, None where it has no objection."""
     event_digest: str = ""
     host: str = ""
     worker: str = ""
     began: float = 0.0
+    """Seconds since 1970."""
     duration_s: float = 0.0
 
 
@@ -127,13 +101,7 @@ def identity() -> tuple[str, str, int]:
 
 
 def check_versions(found: tuple[str, str, int], version: str, results_version: int) -> None:
-    """Refuse a worker of another version.
-
-    Raises
-    ------
-    VersionsDiffer
-        With both named.
-    """
+    """Refuse a worker of another version."""
     host, *theirs = found
     if theirs != [version, results_version]:
         raise VersionsDiffer(
@@ -145,12 +113,7 @@ def check_versions(found: tuple[str, str, int], version: str, results_version: i
 def execute(task: Task) -> Finished:
     """Make a run and measure it; an error of the run is returned, not raised.
 
-    Raises
-    ------
-    VersionsDiffer
-        This is another perhop than the driver's.
-    LackingError
-        A run on real packets needs what this machine has not.
+    A `LackingError`, of a run on real packets, is this machine's.
     """
     host, *_ = me = identity()
     check_versions(me, task.perhop, task.results_version)
@@ -168,11 +131,10 @@ def _measured(task: Task) -> Finished:
         series = any(one.reads_series for one in responses)
         trace = list(dict.fromkeys(chain.from_iterable(one.traces for one in responses)))
         only = _looked_at(responses, scenario.describe())
-        result = run(scenario, series=series, trace=trace, only=only)
-        for _ in range(_LIVE_TRIES - 1):
+        for _ in range(_LIVE_TRIES):
+            result = run(scenario, series=series, trace=trace, only=only)
             if not _was_late(result):
                 break
-            result = run(scenario, series=series, trace=trace, only=only)
         if result.invariants:
             why = f"broke an invariant: {'; '.join(result.invariants)}"
             return Finished(failure=why, lost=_was_late(result))
@@ -181,14 +143,14 @@ def _measured(task: Task) -> Finished:
             how = {PHASE: phase.effect(result.tables(), meaning)}
         else:
             how = {LIVE: msgspec.json.encode(result.live).decode()}
-        return Finished(
-            (
-                *_values(result, meaning, task.measures),
-                *(Value(name, (text,), None) for name, text in how.items() if text),
-            ),
-            unsettled=summary.unsettled(result.series, meaning),
-            event_digest=result.event_digest,
-        )
+        values = [
+            Value(measure.key, group, value)
+            for measure, response in zip(task.measures, responses, strict=True)
+            for group, value in response.evaluate(result, meaning).items()
+        ]
+        values += [Value(name, (text,), None) for name, text in how.items() if text]
+        unsettled = summary.unsettled(result.series, meaning)
+        return Finished(tuple(values), unsettled=unsettled, event_digest=result.event_digest)
     except LackingError:
         # not the run's fault: it is missing, not failed
         raise
@@ -219,14 +181,6 @@ def _looked_at(responses: Sequence[Response], meaning: Description) -> dict[str,
 def _was_late(result: Result) -> bool:
     """Return whether a run on real packets is over its error budget: the fault of a busy machine."""
     return result.live is not None and bool(result.live.over_budget)
-
-
-def _values(result: Result, meaning: Description, measures: tuple[Measure, ...]) -> tuple[Value, ...]:
-    return tuple(
-        Value(measure.key, group, value)
-        for measure in measures
-        for group, value in _response(measure.text, measure.source).evaluate(result, meaning).items()
-    )
 
 
 @lru_cache(maxsize=64)
