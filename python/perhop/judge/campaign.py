@@ -56,10 +56,7 @@ class JudgedClaim(NamedTuple):
 
 
 class CheckedClaims(NamedTuple):
-    """Claims, and what they are about: without both where a study says it, not the file.
-
-    `beside` are the campaigns whose levels stand beside those of the first.
-    """
+    """Claims, and what they are about where the file says it: a campaign, and those `beside` it."""
 
     claims: Claims
     campaign: Campaign | None
@@ -90,12 +87,10 @@ def checked(
     forms: Forms = NOTHING,
     stated: Stated = NOTHING,
 ) -> CheckedClaims:
-    """Read claims and their campaign, and check the claims against it.
+    """Read claims and their campaign, and check the claims against it; a `ClaimsError` has their mistakes.
 
     Parameters
     ----------
-    path
-        Of the claims.
     campaign
         That they are to be about, where a store has one: then the file must not name another.
     only
@@ -105,13 +100,6 @@ def checked(
         As of `perhop.judge.quantity.faults`.
     forms, stated
         As of `subject_of`.
-
-    Raises
-    ------
-    OSError
-        The claims cannot be read.
-    ClaimsError
-        They have mistakes.
     """
     claims = read(path)
     name = claims.file.campaign
@@ -150,11 +138,11 @@ def _load(claims: Claims, at: At, name: str) -> Campaign:
     path = claims.path.parent / name
     try:
         return Campaign.load(path)
-    except (OSError, CampaignError) as error:
-        reason, hint = "has mistakes", f"perhop check {path}"
-        if isinstance(error, OSError):
-            reason, hint = str(error.strerror), FROM_HERE
-        raise ClaimsError(claims.diagnostics([Fault(at, f"{name}: {reason}", hint)])) from error
+    except OSError as error:
+        raise ClaimsError(claims.diagnostics([Fault(at, f"{name}: {error.strerror}", FROM_HERE)])) from error
+    except CampaignError as error:
+        fault = Fault(at, f"{name}: has mistakes", f"perhop check {path}")
+        raise ClaimsError(claims.diagnostics([fault])) from error
 
 
 def _placed(claims: Claims, wrong: Sequence[Fault]) -> dict[At, list[Fault]]:
@@ -232,23 +220,11 @@ def subject_of(
 ) -> Subject:
     """Return what claims may be about: factors, groups, responses over several runs, printed values, forms.
 
-    Parameters
-    ----------
-    forms
-        Closed forms of a study, which `about` may name.
-    stated
-        What columns of its printed tables must be like.
-    beside
-        Campaigns whose levels stand beside those of the first.
-
-    Raises
-    ------
-    ClaimsError
-        A campaign beside it does not fit; a table of printed values, or a response made of others, cannot be
-        used.
+    `forms` are closed forms of a study, which `about` may name; `stated` what columns of its printed tables
+    must be like. A `ClaimsError` has the mistakes in campaigns beside it, printed tables and made responses.
     """
-    claims.refuse([*_misfits(campaign, beside), *unfit(claims.file.derived, [campaign, *beside])])
     every = [campaign, *beside]
+    claims.refuse([*_misfits(campaign, beside), *unfit(claims.file.derived, every)])
     by = {column for one in campaign.responses for column in one.by}
     # those of transfers are known only after a run
     names = {"name", "flow"} if by & {"name", "flow"} and any(map(_has_transfers, every)) else set()
@@ -290,7 +266,7 @@ def subject_of(
         units=units,
     )
     subject = replace(subject, factorial=layout_of(claims, subject))
-    references = References(every, subject, lambda *_: None, forms)
+    references = References(every, subject, forms)
     printed = Printed(claims, references, stated)
     references.printed, references.listed = printed, printed.listed
     about = (PRINTED, *(name for name in forms if name != PRINTED))
@@ -355,19 +331,9 @@ def judge_all(
     only: Slice | None = None,
     predicates: Predicates | None = None,
 ) -> list[JudgedClaim]:
-    """Judge claims on what their campaign measured.
+    """Judge claims on what their campaign measured, by functions of a study too.
 
-    Parameters
-    ----------
-    only
-        The slice that was measured; what is asked outside of it is not judged.
-    predicates
-        Functions of a study.
-
-    Raises
-    ------
-    ValueError
-        They are about no campaign.
+    Outside of `only`, a slice that was measured, nothing is judged. About no campaign is a `ValueError`.
     """
     claims, campaign, subject, _ = of_campaign
     if campaign is None or subject is None:
@@ -385,15 +351,11 @@ def judge_all(
                 parts.places.extend({} for _ in made)
                 continue
             outside, quantities = _asked(part, sliced, subject, words)
-            for one in quantities:
-                of, unit = one.quantity, subject.units.get(one.quantity.response)
-                for hypothesis in one.hypotheses:
-                    if outside:
-                        judged = hypothesis.undefined(f"outside of {only}")
-                    else:
-                        judged = judge(measured, hypothesis, of)
-                    parts.parts.append(judged)
-                    parts.units.append(of.unit(unit))
+            for of, hypotheses in ((one.quantity, one.hypotheses) for one in quantities):
+                for one in hypotheses:
+                    nowhere = one.undefined(f"outside of {only}") if outside else None
+                    parts.parts.append(nowhere or judge(measured, one, of))
+                    parts.units.append(of.unit(subject.units.get(of.response)))
                     parts.places.append(of.at)
         found.append(parts)
     return found

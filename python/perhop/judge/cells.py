@@ -17,8 +17,9 @@ from perhop.judge.grammar import Claims
 from perhop.judge.measured import Measurements
 from perhop.judge.quantity import Place, Quantity, Subject, among
 from perhop.judge.verdict import ClaimPart, Hypothesis, Kind
+from perhop.stats.intervals import Interval
 from perhop.stats.jackknife import jackknife_interval, ratio_of_sums
-from perhop.stats.layout import Cube, Floats, cube
+from perhop.stats.layout import Cube, cube
 
 Statistic = Callable[[Cubes], float]
 """A number that the cells of some replications together give, or those that are printed."""
@@ -26,16 +27,9 @@ Statistic = Callable[[Cubes], float]
 
 @dataclass(frozen=True, kw_only=True)
 class Cells(Measurements):
-    """The measurements of a campaign with a factorial.
+    """The measurements of a campaign with a factorial, beside what a paper prints of its cells.
 
-    Attributes
-    ----------
-    layout
-        The factorial.
-    printed
-        What a paper prints of its cells.
-    in_sample
-        Whether a calibration fitted a response at a place.
+    `in_sample` says whether a calibration fitted a response at a place.
     """
 
     layout: Layout
@@ -96,12 +90,11 @@ class Cells(Measurements):
         count = next(iter(self.cubes.values())).replications
         if count < 3:
             return claimed.undefined(f"{count} replications are too few")
-        about = (
-            None if printed is None else jackknife_interval(range(count), lambda some: of(self._about(some)))
-        )
-        return claimed.estimated(
-            jackknife_interval(range(count), lambda some: of(self._some(some))), None, about
-        )
+
+        def over(about_printed: bool) -> Interval:
+            return jackknife_interval(range(count), lambda some: of(self._some(some, about_printed)))
+
+        return claimed.estimated(over(False), None, None if printed is None else over(True))
 
     def judged(self, hypothesis: Hypothesis, quantity: Quantity) -> ClaimPart:
         """Judge a quantity; a ratio of two places also with its noise about what is printed."""
@@ -116,28 +109,17 @@ class Cells(Measurements):
             about = ratio_of_sums(first - first.mean() + ratio * under, second - second.mean() + under)
         return hypothesis.estimated(ratio_of_sums(first, second), None, about)
 
-    def _some(self, replications: Sequence[int]) -> Cubes:
-        return Cubes(
-            lambda response: _values(
-                self.cubes[response], lambda values: np.take(values, replications, axis=-1)
-            )
-        )
-
-    def _about(self, replications: Sequence[int]) -> Cubes:
-        """Return some replications with their noise about what is printed, in place of their own means."""
+    def _some(self, replications: Sequence[int], about_printed: bool) -> Cubes:
+        """Return some replications, with their noise about what is printed or about their own means."""
 
         def make(response: str) -> Cube:
-            moved = self.as_printed[response].values - self.cubes[response].cells[..., None]
-            return _values(
-                self.cubes[response], lambda values: np.take(values, replications, axis=-1) + moved
-            )
+            own = self.cubes[response]
+            values = np.take(own.values, replications, axis=-1)
+            if about_printed:
+                values = values + (self.as_printed[response].values - own.cells[..., None])
+            return Cube(own.factors, own.levels, values, np.zeros(values.shape, dtype=np.int64))
 
         return Cubes(make)
-
-
-def _values(of: Cube, change: Callable[[Floats], Floats]) -> Cube:
-    values = change(of.values)
-    return Cube(of.factors, of.levels, values, np.zeros(values.shape, dtype=np.int64))
 
 
 def _or_none(of: Statistic, cubes: Cubes) -> float | None:
@@ -148,13 +130,7 @@ def _or_none(of: Statistic, cubes: Cubes) -> float | None:
 
 
 def layout_of(claims: Claims, subject: Subject) -> Layout | None:
-    """Return the factorial that claims are about; None where they name none.
-
-    Raises
-    ------
-    ClaimsError
-        The campaign has not what it names, or not each of its cells.
-    """
+    """Return the factorial that claims name, None without one; a `ClaimsError` if it cannot be."""
     asked = claims.file.factorial
     if asked is None:
         return None

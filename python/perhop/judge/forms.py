@@ -43,22 +43,12 @@ class PrintedValue(NamedTuple):
 class References:
     """Values that quantities are compared with: what is printed, and what closed forms give.
 
-    `listed` has the printed ones in order, each with its table and its place.
-
-    Parameters
-    ----------
-    printed
-        Function that gives what is printed, by response and place.
+    `printed` gives what is printed, by response and place; `listed` has it in order, with its tables.
     """
 
-    def __init__(
-        self,
-        campaigns: Sequence[Campaign],
-        subject: Subject,
-        printed: Callable[[str, Place], float | None],
-        forms: Forms = NOTHING,
-    ) -> None:
-        self.subject, self.printed, self.forms = subject, printed, forms
+    def __init__(self, campaigns: Sequence[Campaign], subject: Subject, forms: Forms) -> None:
+        self.subject, self.forms = subject, forms
+        self.printed: Callable[[str, Place], float | None] = lambda *_: None
         self.listed: Sequence[PrintedValue] = ()
         self._treatments = [
             (one.scenario, each.overrides) for one in campaigns for each in one.design.treatments
@@ -124,8 +114,8 @@ def stated_otherwise(cell: str, run: Run) -> str | None:
 def unfit(derived: Sequence[Derived], campaigns: Sequence[Campaign]) -> Iterator[Fault]:
     """Yield the first mistake of each response that is made of another."""
     known, levels = [one.name for one in campaigns[0].responses], dict[str, list[str]]()
-    for own in (one for campaign in campaigns for one in campaign.design.factors):
-        levels.setdefault(own.name, []).extend(level.name for level in own.levels)
+    for factor in (one for campaign in campaigns for one in campaign.design.factors):
+        levels.setdefault(factor.name, []).extend(level.name for level in factor.levels)
     for k, one in enumerate(derived):
         at = ("derived", k)
         if one.response not in known:
@@ -136,15 +126,14 @@ def unfit(derived: Sequence[Derived], campaigns: Sequence[Campaign]) -> Iterator
         elif len(one.per) != 1:
             yield Fault((*at, "per"), "one factor is needed", "such as `per = { link = { slow = 1e5 } }`")
         else:
-            ((factor, per),) = one.per.items()
-            if factor not in levels:
-                hint = _core.suggest(factor, [*levels])
-                yield Fault((*at, "per", factor), f"there is no factor `{factor}`", hint, of_key=True)
+            ((name, per),) = one.per.items()
+            if name not in levels:
+                hint = _core.suggest(name, [*levels])
+                yield Fault((*at, "per", name), f"there is no factor `{name}`", hint, of_key=True)
                 continue
             for level, by in per.items():
-                if level not in levels[factor]:
-                    rule = f"`{factor}` has no level `{level}`"
-                    hint = among(level, levels[factor])
-                    yield Fault((*at, "per", factor, level), rule, hint, of_key=True)
+                if level not in (own := levels[name]):
+                    rule = f"`{name}` has no level `{level}`"
+                    yield Fault((*at, "per", name, level), rule, among(level, own), of_key=True)
                 elif not by:
-                    yield Fault((*at, "per", factor, level), "nothing is divided by zero")
+                    yield Fault((*at, "per", name, level), "nothing is divided by zero")

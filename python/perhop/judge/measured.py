@@ -42,16 +42,9 @@ Predicates = Mapping[str, Callable[..., list[ClaimPart]]]
 
 @dataclass(frozen=True)
 class Measurements:
-    """The values that a campaign measured.
+    """The values that a campaign measured, `scalars` as `perhop.experiment.store.Store.scalars` gives them.
 
-    Attributes
-    ----------
-    scalars
-        As `perhop.experiment.store.Store.scalars` gives it: a row for each run, response and group; columns
-        `treatment`, one for each factor, `replication`, `response`, one for each column that a response is
-        grouped by, `value`.
-    over_all
-        Responses over all runs of a treatment, which have one value for all replications.
+    `over_all` are responses over all runs of a treatment, which have one value for all replications.
     """
 
     scalars: pl.DataFrame
@@ -76,14 +69,9 @@ class Measurements:
                 yield {**common, "key": None, "replication": test, "response": name, "value": found}
 
     def rows(self, response: str | None = None, **where: str) -> pl.DataFrame:
-        """Return the rows of a response at these levels and groups, ordered by replication.
+        """Return the rows of a response, or of all, at these levels and groups, ordered by replication.
 
-        Without a response, those of all.
-
-        Raises
-        ------
-        KeyError
-            There is none.
+        A `KeyError` where there is none.
         """
         frame = self.scalars if response is None else self._responses.get((response,), self.scalars.clear())
         frame = frame.filter(**where) if where else frame
@@ -92,9 +80,7 @@ class Measurements:
         return frame.sort("replication", maintain_order=True)
 
     def values(self, response: str, **where: str) -> Floats:
-        """Return a response at these levels and groups, a value for each replication.
-
-        A replication without a value has NaN.
+        """Return a response at these levels and groups: a value for each replication, NaN without one.
 
         Raises
         ------
@@ -161,14 +147,9 @@ class Measurements:
             return hypothesis.undefined(f"the ratio is undefined: {error}")
 
     def sample(self, response: str, at: Place, effect: Place | None) -> Floats:
-        """Return a response at a place, or the effect of levels on it, by replication.
+        """Return a response at a place, or the effect of levels on it, by replication; NaN without a value.
 
-        A replication without a value has NaN.
-
-        Raises
-        ------
-        KeyError, ValueError
-            It was not measured there, or not in every combination of what `at` leaves open.
+        A `KeyError` or `ValueError`: not measured there, or not in each combination of what `at` leaves open.
         """
         if effect is None:
             return self.values(response, **at)
@@ -185,11 +166,9 @@ class Measurements:
 
     def first(self, count: int | None) -> Self:
         """Return the first so many replications of each treatment; without a number all."""
-        return (
-            self
-            if count is None
-            else replace(self, scalars=self.scalars.filter(pl.col("replication") < count))
-        )
+        if count is None:
+            return self
+        return replace(self, scalars=self.scalars.filter(pl.col("replication") < count))
 
     def mean(self, response: str, **where: str) -> float:
         """Return the mean over the replications; NaN where one has no value."""

@@ -15,15 +15,7 @@ if TYPE_CHECKING:
 
 
 class Kept(NamedTuple):
-    """The promises in one treatment, judged.
-
-    Attributes
-    ----------
-    levels
-        Its level of each factor, by name.
-    parts
-        One for each promise, in order: supported is kept.
-    """
+    """The promises in one treatment, judged: a part for each, of which supported is kept."""
 
     levels: dict[str, str]
     parts: list[ClaimPart]
@@ -46,10 +38,7 @@ class Kept(NamedTuple):
 class Judged(NamedTuple):
     """The promises of a scenario, judged in each treatment.
 
-    Attributes
-    ----------
-    at_every_look
-        Whether the intervals hold however often the replications were looked at.
+    `at_every_look`: whether the intervals hold however often the replications were looked at.
     """
 
     promises: list[Promise]
@@ -75,12 +64,7 @@ class Judged(NamedTuple):
 def judge_promises(store: Store, scalars: pl.DataFrame | None = None) -> Judged:
     """Judge what the scenario of a store promises and its campaign measures, in each treatment.
 
-    Where promises are the goal of a race, they are judged as in it.
-
-    Parameters
-    ----------
-    scalars
-        Those of the store, for who has them.
+    Where promises are the goal of a race, they are judged as in it. `scalars` are the store's, if known.
     """
     measured, select = {one.name for one in store.campaign.responses}, store.campaign.select
     promised = [one for one in promises_of(store.campaign.scenario.describe()) if one.name in measured]

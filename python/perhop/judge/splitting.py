@@ -21,13 +21,7 @@ if TYPE_CHECKING:
 
 
 def split(claims: Claims, campaign: Campaign) -> Campaign:
-    """Return a campaign with the factors that a file of claims makes of its own.
-
-    Raises
-    ------
-    ClaimsError
-        It has no such factor, has one of the others already, or a level has more words or fewer.
-    """
+    """Return a campaign with the factors that a file of claims makes of its own; else a `ClaimsError`."""
     for factor, names in claims.file.split.items():
         claims.refuse([*_faults(campaign, factor, names)])
         design, place = campaign.design, campaign.design.names.index(factor)

@@ -1,18 +1,19 @@
-"""The error of a study whose files cannot be used."""
+"""Errors of studies, with what would mend them."""
 
 from __future__ import annotations
 
 
-class PackError(ValueError):
-    """A pack that is missing or cannot be read; the message names the file.
+class HintedError(Exception):
+    """An error whose `hint` is what would mend it."""
 
-    `hint` is what would mend it.
-    """
+    hint = ""
 
-    def __init__(
-        self,
-        message: str,
-        hint: str = "docs/verdicts.md says what these files hold; `git checkout papers` restores them",
-    ) -> None:
+    def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)
-        self.hint = hint
+        self.hint = self.hint if hint is None else hint
+
+
+class PackError(HintedError, ValueError):
+    """A pack that is missing or cannot be read; the message names the file."""
+
+    hint = "docs/verdicts.md says what these files hold; `git checkout papers` restores them"

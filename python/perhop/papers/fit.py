@@ -51,8 +51,6 @@ class Parameter:
         place of {} and whether there is one in place of {on}.
     before, chosen
         Where the search begins; what it ended with, if that is not in the record alone.
-    meaning
-        In words, where the name does not say it.
     only_swept
         Values that the search may not take.
     treatment
@@ -94,7 +92,7 @@ class Parameter:
 class Fit:
     """The content of `calibration.toml`: parameters in the order of the search, and its `[search]`.
 
-    Whoever needs some of `[search]` adds fields, which are called so.
+    A kind of fit that needs some of `[search]` adds fields, which are called so.
     """
 
     parameters: Mapping[str, Parameter]
@@ -130,13 +128,7 @@ F = TypeVar("F", bound=Fit)
 
 
 def load_fit(folder: Path, kind: type[F]) -> F:
-    """Read the `calibration.toml` of a study.
-
-    Raises
-    ------
-    PackError
-        It is missing or malformed, lacks a field of `kind`, or a value is none of those that are tried.
-    """
+    """Read the `calibration.toml` of a study, with the fields that `kind` adds; else a `PackError`."""
     path, where, parameters = folder / FILE, "search", dict[str, Parameter]()
     try:
         table = tomllib.loads(path.read_bytes().decode())
@@ -206,13 +198,7 @@ class CellFit(Fit):
 
 
 def load_cell_fit(folder: Path, subject: Subject) -> CellFit:
-    """Read the fit of a study.
-
-    Raises
-    ------
-    PackError
-        `calibration.toml` is missing or malformed, or the factorial has not what it names.
-    """
+    """Read the fit of a study; a `PackError` too if the factorial has not what it names."""
     found, path = load_fit(folder, CellFit), folder / FILE
     if subject.factorial is None:
         raise PackError(f"{path}: fits cells, and the claims have no [factorial]")
@@ -251,11 +237,8 @@ def by_seed(
     subject: Subject, own: CellFit, measured: Measurements, treatments: Sequence[str] | None = None
 ) -> list[dict[Cell, float]]:
     """Return the cells of each replication, of all treatments or of some."""
-    values = {
-        cell: measured.values(response, **place)
-        for cell, response, place in cells_of(subject, own)
-        if treatments is None or cell[-1] in treatments
-    }
+    cells = [cell for cell in cells_of(subject, own) if treatments is None or cell[0][-1] in treatments]
+    values = {cell: measured.values(response, **place) for cell, response, place in cells}
     count = min(len(one) for one in values.values())
     return [{cell: float(one[k]) for cell, one in values.items()} for k in range(count)]
 
@@ -323,9 +306,7 @@ def fit_record(
     points: Sequence[Mapping[str, Any]],
     **more: Any,
 ) -> dict[str, Any]:
-    """Return the record of a study's calibration to some of the printed numbers.
-
-    `more` is what else the study records.
+    """Return the record of a study's calibration to some of the printed numbers, with what else it records.
 
     Of each fit, `BASE` among them, the point that was `chosen`, its `error`, what was `tried` last of each
     parameter, and what else is known of it; of every point its `fit`, `levels` and `error`.
@@ -347,21 +328,11 @@ def read_record(folder: Path) -> dict[str, Any]:
 
 def fit_section(fit: Fit, record: Mapping[str, Any], text: Sequence[str], tables: Sequence[Table]) -> Section:
     """Return the section on a calibration: the study's own tables, then what was tried."""
-    base = record["fits"][BASE]
-    rows = [
-        (
-            f"{name}: {one.meaning}" if one.meaning else name,
-            ", ".join(f"{value} ({error:.3f})" for value, error in base["tried"][name]),
-            str(one.before),
-            str(base["chosen"][name]),
-        )
-        for name, one in fit.parameters.items()
-    ]
-    every = Table(
-        "What was tried, with the error of the fit when it was last searched",
-        ("parameter", "tried", "before", "chosen"),
-        rows,
-        4,
-        command=record["command"],
-    )
+    base, rows = record["fits"][BASE], []
+    for name, one in fit.parameters.items():
+        tried = ", ".join(f"{value} ({error:.3f})" for value, error in base["tried"][name])
+        called = f"{name}: {one.meaning}" if one.meaning else name
+        rows.append((called, tried, str(one.before), str(base["chosen"][name])))
+    title = "What was tried, with the error of the fit when it was last searched"
+    every = Table(title, ("parameter", "tried", "before", "chosen"), rows, 4, command=record["command"])
     return Section("calibration", "Calibration", text, [*tables, every])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from string import Formatter
 from typing import Any
 
 import msgspec
@@ -323,6 +325,12 @@ def unknown(at: At, names: Sequence[str], known: Sequence[str]) -> Iterator[Faul
     for k, name in enumerate(names):
         if name not in known:
             yield Fault((*at, k), f"there is no claim `{name}`", among(name, known))
+
+
+def fields(text: str) -> set[str]:
+    """Return the names of the values in a text's braces."""
+    names = (name for _, name, *_ in Formatter().parse(text) if name is not None)
+    return {re.split(r"[.\[]", name, maxsplit=1)[0] for name in names}
 
 
 def schema() -> str:

@@ -91,6 +91,11 @@ class Value:
         return math.nan if found is None else abs(self.mean - found)
 
     @property
+    def is_within(self) -> bool:
+        """Whether the mean is in the claimed range."""
+        return self.part.measured is not None and self.part.low <= self.mean <= self.part.high
+
+    @property
     def runs(self) -> int:
         """How many replications it is of."""
         return 0 if self.part.measured is None else self.part.measured.n

@@ -29,7 +29,7 @@ from perhop._core import ScenarioError
 from perhop.experiment.fault import DesignError
 from perhop.experiment.ledger import MEASURES_VERSION
 from perhop.papers import recorded
-from perhop.papers.error import PackError
+from perhop.papers.error import HintedError, PackError
 from perhop.papers.records import encode
 from perhop.run.folder import is_there, new_folder, write_file
 
@@ -53,12 +53,8 @@ _BROKEN = (
 """Errors of zipfile about a file that is damaged."""
 
 
-class PackedError(RuntimeError):
-    """A packed study that is damaged, unsafe or of a newer version; `hint` is a remedy."""
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.hint = hint
+class PackedError(HintedError):
+    """A packed study that is damaged, unsafe or of a newer version."""
 
 
 class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -72,14 +68,8 @@ class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The first member of a packed study.
 
-    Attributes
-    ----------
-    pack
-        Version of how it is packed.
-    perhop, results_version, measures_version
-        Those of the perhop that packed it.
-    files
-        All members but this one.
+    `pack` is the version of how it is packed; the others are those of the perhop that did; `files` are all
+    members but this one.
     """
 
     pack: int
@@ -125,8 +115,6 @@ def pack(
     PackError
         The folder holds a link, a name that not every system takes, or a path that leads out of it; or what
         comes out of the file is no whole study.
-    OSError
-        Something cannot be read or written.
     """
     names = sorted(_names(folder))
     if why := _unsafe(names):
@@ -199,13 +187,7 @@ def is_packed(file: Path) -> bool:
 
 
 def manifest_of(file: Path) -> Manifest:
-    """Read what a packed study says it holds, and check that the file has members of that size.
-
-    Raises
-    ------
-    PackedError
-        It is damaged, unsafe, or of a newer version.
-    """
+    """Read what a packed study says it holds, and check that the file has members of that size."""
     with _opened(file) as (_, manifest):
         return manifest
 
@@ -213,14 +195,7 @@ def manifest_of(file: Path) -> Manifest:
 def unpack(file: Path, place: Path) -> None:
     """Write the members of a packed study into a folder, all or none, each compared with its hash.
 
-    A folder that has the very same files is left as it is.
-
-    Raises
-    ------
-    PackedError
-        The file is damaged, unsafe, or of a newer version; or the folder has other files.
-    OSError
-        The folder cannot be written.
+    A folder that has the very same files is left as it is; one with others is a `PackedError`.
     """
     with _opened(file) as (archive, manifest):
         members = ((one, _content(file, archive, one)) for one in manifest.files)

@@ -22,15 +22,7 @@ NO_READINGS = "the readings of what the paper leaves open: a verdict is that of 
 
 @dataclass(frozen=True)
 class Results:
-    """Outcome of the runs of a plan.
-
-    Attributes
-    ----------
-    campaigns
-        What each measured, in the order of the plan.
-    drawn
-        Runs to draw, by name.
-    """
+    """Outcome of the runs of a plan: what each campaign measured, in order, and runs to draw, by name."""
 
     campaigns: Sequence[Measurements]
     drawn: Mapping[str, Result]
@@ -46,9 +38,7 @@ class Plan:
         At the fitted point; several campaigns where one design does not hold all, such as other numbers of
         replications. Their factors have the same names.
     read
-        The readings of what the paper leaves open, each with the campaigns under it.
-    beyond
-        Campaigns past the paper.
+        Readings, each with the campaigns under it.
     unjudged
         Claims that are not judged by these runs, and why.
     left_out
@@ -88,13 +78,7 @@ class Plan:
 
 
 def plan_of(study: Study, *, quick: bool = False) -> Plan:
-    """Return the runs of a study, or of its quick form.
-
-    Raises
-    ------
-    PackError
-        The record of its calibration lacks a reading.
-    """
+    """Return the runs of a study, or of its quick form."""
     voting, unfit = refit.voting(study)
     own, every = study.file.quick, study.fitted
     campaigns = [by_level(differing(one, own), own.change) for one in every] if quick else every

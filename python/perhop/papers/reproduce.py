@@ -25,6 +25,7 @@ from perhop.judge.measured import Measurements
 from perhop.papers import kernel, on_record, recorded, refit
 from perhop.papers.again import DiffersError, differences, differences_of_all, draw
 from perhop.papers.behind import runs_behind
+from perhop.papers.error import HintedError
 from perhop.papers.folder_page import page_of
 from perhop.papers.on_record import Record, StaleRecordError
 from perhop.papers.outcome import Outcome
@@ -41,24 +42,16 @@ from perhop.run.run import AnyJob, Progress, Result
 from perhop.units import counted
 
 
-class FailedRunError(RuntimeError):
-    """A run of a study that failed or broke an invariant; `hint` says how to make it again."""
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.hint = hint
+class FailedRunError(HintedError):
+    """A run of a study that failed or broke an invariant; the hint says how to make it again."""
 
 
 @dataclass(frozen=True)
 class Teller:
     """Means to tell whoever waits what is being done; by default nothing is told.
 
-    Attributes
-    ----------
-    note
-        Called with remarks, such as how long it will take.
-    progress
-        Called with what is being done; its context gives a function of the work done and all of it.
+    `note` is called with remarks, such as how long it will take; `progress` with what is being done, and its
+    context gives a function of the work done and all of it.
     """
 
     note: Callable[[str], None] = lambda _: None
@@ -267,13 +260,7 @@ def _drawing() -> Iterator[Callable[[Callable[[], None]], None]]:
 def on_kernel(
     study: Study, folder: Path, workers: int | None, tell: Teller = SILENT, record: bool = False
 ) -> dict[str, Any]:
-    """Run a study in virtual time and on real packets, put both beside the paper; return the document.
-
-    Raises
-    ------
-    FailedRunError
-        As of `reproduce`.
-    """
+    """Run a study in virtual time and on real packets, put both beside the paper; return the document."""
     store = folder.parent / f"{study.key}-on-kernel.runs"
     side_by_side, why = cores.allowed(workers)
     if why:
@@ -306,13 +293,7 @@ def on_kernel(
 
 
 def calibrate(study: Study, store: Path, workers: int, tell: Teller = SILENT) -> dict[str, Any]:
-    """Search the free parameters of a study that has some, and return the record.
-
-    Raises
-    ------
-    FailedRunError
-        A run failed.
-    """
+    """Search the free parameters of a study that has some, and return the record."""
 
     def measured(campaigns: Sequence[Campaign], label: str) -> list[Measurements]:
         found = run_campaigns(f"{study.key}, {label}", campaigns, store, workers, tell)
@@ -360,13 +341,7 @@ def run_plan(key: str, planned: Plan, store: Path, workers: int, tell: Teller = 
 def run_campaigns(
     key: str, campaigns: Sequence[Campaign], store: Path, workers: int, tell: Teller = SILENT
 ) -> list[pl.DataFrame]:
-    """Run or resume campaigns one after the other in one store; return each one's values.
-
-    Raises
-    ------
-    FailedRunError
-        A run failed.
-    """
+    """Run or resume campaigns one after the other in one store; return each one's values."""
     planned = [plan(one) for one in campaigns]
     work = [sum(own.work for own in runs) for runs in planned]
     about = f"{_about(run.expected_s(work, workers))} if none of them has been made before"
@@ -389,13 +364,7 @@ def run_campaigns(
 
 
 def checked(job: AnyJob, result: Result) -> Result:
-    """Return a result that may be reduced.
-
-    Raises
-    ------
-    FailedRunError
-        The run broke an invariant: its numbers must not be averaged in.
-    """
+    """Return a result that may be reduced: one that broke an invariant must not be averaged in."""
     if result.invariants:
         raise FailedRunError(f"a run broke an invariant: {job[1]}: {'; '.join(result.invariants)}")
     return result
