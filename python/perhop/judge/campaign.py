@@ -21,20 +21,10 @@ from perhop.judge.cells import Cells, layout_of
 from perhop.judge.forms import NOTHING, Forms, References, Stated, unfit, with_derived
 from perhop.judge.grammar import Claim, Claims, ClaimsError, Part, place_of, read
 from perhop.judge.measured import STATISTICS, Measurements, Predicates, Together
-from perhop.judge.parameters import unfit_predicate
+from perhop.judge.parameters import no_predicate, unfit_predicate
 from perhop.judge.printed import FROM_HERE, Printed
-from perhop.judge.quantity import (
-    PRINTED,
-    Asked,
-    Place,
-    Quantity,
-    Subject,
-    Words,
-    among,
-    asked,
-    faults,
-    no_predicate,
-)
+from perhop.judge.quantity import PRINTED, Asked, Place, Quantity, Subject, Words, absent, among, asked
+from perhop.judge.quantity import faults as faults_of
 from perhop.judge.splitting import parted, split
 from perhop.judge.verdict import ClaimPart, Hypothesis, Verdict, compound
 
@@ -113,15 +103,14 @@ def checked(
     if campaign is None:
         return CheckedClaims(claims, None, None)
     campaign = split(claims, campaign)
-    beside = tuple(
-        split(claims, _load(claims, ("beside", k), one)) for k, one in enumerate(claims.file.beside)
-    )
+    places = ((("beside", k), one) for k, one in enumerate(claims.file.beside))
+    beside = tuple(split(claims, _load(claims, at, one)) for at, one in places)
     subject = subject_of(campaign, claims, forms, stated, beside)
     if subject.factorial is not None:
         predicates = _with_terms(predicates)
-    wrong = faults(claims, subject, predicates)
+    wrong = faults_of(claims, subject, predicates)
     if only is not None and wrong:
-        sliced = _placed(claims, faults(claims, _sliced(subject, only), predicates))
+        sliced = _placed(claims, faults_of(claims, _sliced(subject, only), predicates))
         wrong = [one for place, own in _placed(claims, wrong).items() if place in sliced for one in own]
     claims.refuse([*_unknown_words(claims, subject), *wrong])
     return CheckedClaims(claims, campaign, subject, beside)
@@ -159,14 +148,12 @@ def _placed(claims: Claims, wrong: Sequence[Fault]) -> dict[At, list[Fault]]:
 def _sliced(subject: Subject, only: Slice) -> Subject:
     """Return what claims may be about in a slice."""
     kept = {name: own for name, own in only.kept.items() if name in subject.levels}
-    treatments = [
-        one for one in subject.treatments if all(one.get(name) in own for name, own in kept.items())
-    ]
-    there = {name: {one.get(name) for one in treatments} for name in subject.levels}
+    within = [one for one in subject.treatments if all(one.get(name) in own for name, own in kept.items())]
+    there = {name: {one.get(name) for one in within} for name in subject.levels}
     return replace(
         subject,
         levels={name: [one for one in own if one in there[name]] for name, own in subject.levels.items()},
-        treatments=treatments,
+        treatments=within,
         responses={
             name: {group: only.kept.get(group, values) for group, values in groups.items()}
             for name, groups in subject.responses.items()
@@ -312,8 +299,7 @@ def _unknown_responses(claims: Claims, responses: Mapping[str, object]) -> Itera
         for place, of in enumerate(one.of):
             name = one.name.replace("{of}", of)
             if of not in responses:
-                rule = f"there is no response `{of}`"
-                yield Fault(("statistic", k, "of", place), rule, _core.suggest(of, [*responses]))
+                yield absent(("statistic", k, "of", place), "response", of, responses)
             if name in responses or name in made:
                 hint = "write `{of}` into the name, which stands for the response"
                 yield Fault(("statistic", k, "name"), f"a second response is called `{name}`", hint)
@@ -321,8 +307,7 @@ def _unknown_responses(claims: Claims, responses: Mapping[str, object]) -> Itera
     for k, fitted in enumerate(claims.file.fitted):
         for place, name in enumerate(fitted.response):
             if name not in responses and name not in made:
-                rule = f"there is no response `{name}`"
-                yield Fault(("fitted", k, "response", place), rule, _core.suggest(name, [*responses, *made]))
+                yield absent(("fitted", k, "response", place), "response", name, [*responses, *made])
 
 
 def judge_all(

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 import polars as pl
 
-from perhop import _core
 from perhop.experiment.fault import Fault
 from perhop.judge.factorial import Cubes, Layout, Printed
 from perhop.judge.grammar import Claims
 from perhop.judge.measured import Measurements
-from perhop.judge.quantity import Place, Quantity, Subject, among
+from perhop.judge.quantity import Place, Quantity, Subject, absent, among
 from perhop.judge.verdict import ClaimPart, Hypothesis, Kind
 from perhop.stats.intervals import Interval
 from perhop.stats.jackknife import jackknife_interval, ratio_of_sums
@@ -140,9 +139,8 @@ def layout_of(claims: Claims, subject: Subject) -> Layout | None:
         groups = (groups[name] for groups in subject.responses.values() if name in groups)
         known = subject.levels.get(name) or asked.levels.get(name) or next(groups)
         if known is None or len(known) < 2:
-            rule = (
-                f"`{name}` has one level" if known else f"the values of `{name}` are known only after a run"
-            )
+            unknown = f"the values of `{name}` are known only after a run"
+            rule = f"`{name}` has one level" if known else unknown
             claims.refuse([Fault(("factorial", "factors", k), rule, "leave it out")])
         there = {one.get(name, "") for one in subject.fitting(asked.at)}
         levels.append(tuple(one for one in known or () if name not in subject.levels or one in there))
@@ -163,16 +161,11 @@ def _unknown(claims: Claims, subject: Subject) -> Iterator[Fault]:
     known = dict.fromkeys([*subject.levels, *(name for own in subject.responses.values() for name in own)])
     for k, name in enumerate(asked.factors):
         if name not in known or name in asked.factors[:k]:
-            rule = (
-                f"there is no factor and no group `{name}`"
-                if name not in known
-                else f"`{name}` is there twice"
-            )
-            yield Fault(("factorial", "factors", k), rule, _core.suggest(name, [*known]))
+            found = absent(("factorial", "factors", k), "factor and no group", name, known)
+            yield found if name not in known else replace(found, rule=f"`{name}` is there twice")
     for name, level in asked.at.items():
         if name not in subject.levels:
-            hint = _core.suggest(name, [*subject.levels])
-            yield Fault(("factorial", "at", name), f"there is no factor `{name}`", hint, of_key=True)
+            yield absent(("factorial", "at", name), "factor", name, subject.levels, of_key=True)
         elif level not in subject.levels[name]:
             rule = f"`{name}` has no level `{level}`"
             yield Fault(("factorial", "at", name), rule, among(level, subject.levels[name]))
@@ -180,17 +173,15 @@ def _unknown(claims: Claims, subject: Subject) -> Iterator[Fault]:
         groups = [groups[name] or () for groups in subject.responses.values() if name in groups]
         values = groups[0] if groups else ()
         if not groups:
-            hint = _core.suggest(name, [*known])
-            yield Fault(("factorial", "levels", name), f"there is no group `{name}`", hint, of_key=True)
+            yield absent(("factorial", "levels", name), "group", name, known, of_key=True)
         for k, value in enumerate(own if values else ()):
             if value not in values:
                 rule = f"`{name}` has no value `{value}`"
                 yield Fault(("factorial", "levels", name, k), rule, among(value, values))
     for response, terms in asked.model.items():
         if response not in subject.responses:
-            hint = _core.suggest(response, [*subject.responses])
-            yield Fault(
-                ("factorial", "model", response), f"there is no response `{response}`", hint, of_key=True
+            yield absent(
+                ("factorial", "model", response), "response", response, subject.responses, of_key=True
             )
         for k, term in enumerate(terms):
             if not {*term.split(":")} <= {*asked.factors}:

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
-from perhop import _core
 from perhop.experiment.fault import Fault
 from perhop.judge.grammar import Derived, Published
-from perhop.judge.quantity import PRINTED, Place, Quantity, among
+from perhop.judge.quantity import PRINTED, Place, Quantity, absent, among
 
 if TYPE_CHECKING:
     from perhop.experiment.definition import Campaign
@@ -50,9 +49,8 @@ class References:
         self.subject, self.forms = subject, forms
         self.printed: Callable[[str, Place], float | None] = lambda *_: None
         self.listed: Sequence[PrintedValue] = ()
-        self._treatments = [
-            (one.scenario, each.overrides) for one in campaigns for each in one.design.treatments
-        ]
+        every = ((one.scenario, each) for one in campaigns for each in one.design.treatments)
+        self._treatments = [(scenario, one.overrides) for scenario, one in every]
         self._scenarios: dict[int, Scenario] = {}
 
     def __call__(self, name: str, response: str, at: Place, effect: Place | None) -> float | None:
@@ -119,8 +117,7 @@ def unfit(derived: Sequence[Derived], campaigns: Sequence[Campaign]) -> Iterator
     for k, one in enumerate(derived):
         at = ("derived", k)
         if one.response not in known:
-            rule = f"there is no response `{one.response}`"
-            yield Fault((*at, "response"), rule, _core.suggest(one.response, known))
+            yield absent((*at, "response"), "response", one.response, known)
         elif one.name in [*known, *(other.name for other in derived[:k])]:
             yield Fault((*at, "name"), f"a second response is called `{one.name}`")
         elif len(one.per) != 1:
@@ -128,8 +125,7 @@ def unfit(derived: Sequence[Derived], campaigns: Sequence[Campaign]) -> Iterator
         else:
             ((name, per),) = one.per.items()
             if name not in levels:
-                hint = _core.suggest(name, [*levels])
-                yield Fault((*at, "per", name), f"there is no factor `{name}`", hint, of_key=True)
+                yield absent((*at, "per", name), "factor", name, levels, of_key=True)
                 continue
             for level, by in per.items():
                 if level not in (own := levels[name]):

@@ -113,9 +113,8 @@ class Measurements:
             return self
         places = [quantity.at] if quantity.effect is not None else [quantity.at, quantity.other or {}]
         runs = pl.concat([self.rows(quantity.response, **place) for place in places])
-        each = runs.group_by("treatment").agg(
-            pl.col("replication").n_unique().alias("n"), pl.max("replication").alias("last")
-        )
+        of = pl.col("replication")
+        each = runs.group_by("treatment").agg(of.n_unique().alias("n"), of.max().alias("last"))
         # treatments that ended by themselves have their first ones; a run that failed leaves a gap
         if each["n"].n_unique() == 1 or not (each["n"] == each["last"] + 1).all():
             return self

@@ -30,6 +30,11 @@ def unfit_predicate(predicates: Mapping[str, Callable[..., Any]]) -> Callable[[P
     return lambda part: unfit_of(str(part.predicate), part.parameters, predicates)
 
 
+def no_predicate(part: Part) -> str:
+    """Return what is wrong with a part that names a predicate, where there is no study."""
+    return "a predicate is a function of a study; a campaign has none"
+
+
 def unfit(given: Mapping[str, Any], wanted: Mapping[str, Any]) -> str | None:
     """Return which parameter is unknown, of another type, or missing; None where none is.
 

@@ -92,8 +92,7 @@ class Printed:
     def _check_response(self, response: str, key: str, at: str = "") -> None:
         known = self.subject.responses
         if response not in known:
-            hint = _core.suggest(response, list(known))
-            raise _mistake(key, f"{at}there is no response `{response}`", hint)
+            raise _mistake(key, f"{at}there is no response `{response}`", _core.suggest(response, [*known]))
 
     def _check_columns(
         self, columns: list[str], one: Published, responses: set[str], parts: set[str]

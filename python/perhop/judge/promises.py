@@ -50,15 +50,12 @@ class Judged(NamedTuple):
         return min(range(len(self.treatments)), key=lambda place: self._lacks(self.treatments[place]))
 
     def _lacks(self, one: Kept) -> tuple[int, int, float]:
-        lacking = [
-            (promise, part)
+        beyond = [
+            promise.beyond(part.measured.mean) if part.measured else math.inf
             for promise, part in zip(self.promises, one.parts, strict=True)
             if part.verdict is not Verdict.SUPPORTED
         ]
-        beyond = [
-            promise.beyond(part.measured.mean) if part.measured else math.inf for promise, part in lacking
-        ]
-        return len(lacking), one.count(Verdict.CONTRADICTED), max(beyond, default=0.0)
+        return len(beyond), one.count(Verdict.CONTRADICTED), max(beyond, default=0.0)
 
 
 def judge_promises(store: Store, scalars: pl.DataFrame | None = None) -> Judged:

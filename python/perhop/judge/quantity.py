@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Literal
@@ -70,8 +70,6 @@ class Subject:
     ----------
     responses
         By name its groups, and the values of each; None where they are known only after a run.
-    treatments
-        Which levels go together.
     reference
         What a quantity is to be like, by its name: `"printed"` in a paper, or a model's; None where there is
         no such value.
@@ -81,8 +79,6 @@ class Subject:
         Names of sets of levels of a factor, beside `"all"` and `"printed"`.
     references
         What `about` may name.
-    factorial
-        A factorial in it, all of whose cells claims may be about.
     """
 
     responses: Mapping[str, Mapping[str, Sequence[str] | None]]
@@ -215,8 +211,7 @@ def asked(part: Part, subject: Subject, words: Words) -> Iterator[Asked]:
         response = place.pop("response", None) or part.response or ""
         if response not in subject.responses:
             at: At = ("each", "response") if "response" in part.each else ("response",)
-            rule = f"there is no response `{response}`"
-            raise DesignError([Fault(at, rule, _core.suggest(response, list(subject.responses)))])
+            raise DesignError([absent(at, "response", response, subject.responses)])
         quantity = _quantity(part, response, {**part.at, **place}, sets)
         if quantity is None:
             continue
@@ -235,14 +230,7 @@ def asked(part: Part, subject: Subject, words: Words) -> Iterator[Asked]:
         yield Asked(quantity, tuple(_claimed(part, subject, quantity, described)))
 
 
-def no_predicate(part: Part) -> str:
-    """Return what is wrong with a part that names a predicate, where there is no study."""
-    return "a predicate is a function of a study; a campaign has none"
-
-
-def faults(
-    claims: Claims, subject: Subject, predicates: Callable[[Part], str | None] = no_predicate
-) -> list[Fault]:
+def faults(claims: Claims, subject: Subject, predicates: Callable[[Part], str | None]) -> list[Fault]:
     """Return what claims cannot ask of a subject, before anything runs.
 
     `predicates` says what is wrong with a part that names a predicate; None where nothing is.
@@ -275,18 +263,16 @@ def _wrong(part: Part) -> Fault | None:
     if part.effect is not None and "over" in two:
         return Fault(("over",), "an effect has a difference (`less`), no ratio", of_key=True)
     if len(direction) == 2:
-        return Fault(
-            ("below",), "`above` and `below` do not go together", "for a range: `low` and `high`", of_key=True
-        )
+        hint = "for a range: `low` and `high`"
+        return Fault(("below",), "`above` and `below` do not go together", hint, of_key=True)
     if not (direction or size):
         hint = "add `above` or `below` (a direction), or `low`, `high` or `within` (a size)"
         return Fault((), "nothing is claimed of the quantity", hint)
     if "within" in size and len(size) > 1:
         return Fault((size[0],), f"`within` and `{size[0]}` do not go together", of_key=True)
     if part.about is None and part.within is not None and not (two or part.effect):
-        return Fault(
-            ("within",), "within so much of what?", 'add `about = "printed"` or a number, or `less` or `over`'
-        )
+        hint = 'add `about = "printed"` or a number, or `less` or `over`'
+        return Fault(("within",), "within so much of what?", hint)
     if part.low is not None and part.high is not None and part.low > part.high:
         return Fault(("low",), f"`low` is above `high`, {part.high:g}")
     shares = [one for one in _margins(part) if isinstance(one, str)]
@@ -413,6 +399,11 @@ def _about(part: Part, subject: Subject, quantity: Quantity) -> float:
             raise DesignError([Fault(("about",), f"nothing is {part.about} for {where}")])
         return found
     return part.about if part.about is not None else 1.0 if quantity.way == "over" else 0.0
+
+
+def absent(at: At, what: str, name: str, known: Iterable[str], *, of_key: bool = False) -> Fault:
+    """Return the mistake that there is no such response, factor or group."""
+    return Fault(at, f"there is no {what} `{name}`", _core.suggest(name, [*known]), of_key=of_key)
 
 
 def among(level: str, known: Sequence[str]) -> str | None:

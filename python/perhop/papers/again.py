@@ -128,9 +128,8 @@ def difference_of(line: Line, made: Line) -> str | None:
     differ = [name for name in {**line, **made} if line.get(name) != made.get(name)]
     if not differ:
         return None
-    shown = [
-        f"{name} {made.get(name, 'none')}, on record {line.get(name, 'none')}" for name in differ[:_SHOWN]
-    ]
+    pairs = ((name, made.get(name, "none"), line.get(name, "none")) for name in differ[:_SHOWN])
+    shown = [f"{name} {now}, on record {then}" for name, now, then in pairs]
     more = [f"{len(differ) - _SHOWN} more"] if len(differ) > _SHOWN else []
     return f"{name_of(made)} has {'; '.join((*shown, *more))}"
 

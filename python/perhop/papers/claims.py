@@ -8,14 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from perhop.judge.grammar import Claim
-from perhop.judge.verdict import (
-    ClaimPart,
-    Kind,
-    Verdict,
-    compound,
-    interval_json,
-    over_readings,
-)
+from perhop.judge.verdict import ClaimPart, Kind, Verdict, compound, interval_json, over_readings
 from perhop.papers.error import PackError
 from perhop.papers.power import power_json
 from perhop.papers.readings import Reading, judged_under

@@ -138,9 +138,8 @@ def load_fit(folder: Path, kind: type[F]) -> F:
         raise PackError(f"{path}: {error}") from None
     try:
         search = table["search"]
-        stated = {
-            one.name: search[one.name] for one in fields(kind) if one.name not in ("parameters", "search")
-        }
+        names = [one.name for one in fields(kind) if one.name not in ("parameters", "search")]
+        stated = {name: search[name] for name in names}
         where = "parameter"
         for one in table["parameter"]:
             where = f"parameter {one.get('name', '?')}"
@@ -226,10 +225,8 @@ def cells_of(subject: Subject, own: CellFit) -> Iterator[tuple[Cell, str, Place]
 
 def printed_of(subject: Subject, own: CellFit) -> dict[Cell, float]:
     """Return what is printed of each cell."""
-    found = {
-        cell: subject.reference(PRINTED, response, place, None)
-        for cell, response, place in cells_of(subject, own)
-    }
+    of = subject.reference
+    found = {cell: of(PRINTED, name, place, None) for cell, name, place in cells_of(subject, own)}
     return {cell: value for cell, value in found.items() if value is not None}
 
 
@@ -275,10 +272,8 @@ class Search:
 
     def points(self, fit: str) -> list[dict[str, Any]]:
         """Return every point tried, for the record, under the name of the fit."""
-        return [
-            {"fit": fit, "levels": list(point.values()), "error": round(error, 4)}
-            for point, error in self.tried
-        ]
+        every = ((list(point.values()), round(error, 4)) for point, error in self.tried)
+        return [{"fit": fit, "levels": levels, "error": error} for levels, error in every]
 
     def go_through(self, values: Mapping[str, Sequence[Value]]) -> bool:
         """Take the best of some values of each of some parameters, the present one among them.

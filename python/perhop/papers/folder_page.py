@@ -230,10 +230,9 @@ class Means:
             for k, own in ((across, grid[0]), (up, grid[1]))
             for _, ticks, unit in [effects.numbers(own) or ([], [*map(self.word, own)], "")]
         ]
-        ends = [
-            f"{self.word(name)} {np.nanmin(own):.2f} to {np.nanmax(own):.2f}" for name, own in found.items()
-        ]
-        return maps.draw((axes[0], axes[1]), shown, self.title, f"simulated {', '.join(ends)}")
+        ends = ((self.word(name), np.nanmin(own), np.nanmax(own)) for name, own in found.items())
+        told = ", ".join(f"{word} {least:.2f} to {most:.2f}" for word, least, most in ends)
+        return maps.draw((axes[0], axes[1]), shown, self.title, f"simulated {told}")
 
     def distances(self) -> str:
         """Return how far what was measured is from each closed form; empty where nothing is asked of it."""

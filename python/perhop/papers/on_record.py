@@ -184,16 +184,10 @@ def check_verdicts(plan: Plan, record: Record, document: Mapping[str, Any]) -> N
         return
     by_id = {one["id"]: one for one in then["claims"] if isinstance(one, dict) and "id" in one}
     differ = [one["id"] for one in now["claims"] if not _same(by_id.get(one["id"]), one)]
-    what = (
-        f"verdicts than {recorded.RESULTS} has: {', '.join(differ)}"
-        if differ
-        else f"rows than {recorded.RESULTS} has"
-    )
-    raise StaleRecordError(
-        f"by the files of {plan.study.key} as they are, the values on record give other {what}; "
-        "nothing of it is shown",
-        *(plan, then["command"]),
-    )
+    others = f"other {'verdicts' if differ else 'rows'} than {recorded.RESULTS} has"
+    what = f"{others}{': ' if differ else ''}{', '.join(differ)}; nothing of it is shown"
+    rule = f"by the files of {plan.study.key} as they are, the values on record give {what}"
+    raise StaleRecordError(rule, plan, then["command"])
 
 
 def _same(one: Any, other: Any) -> bool:

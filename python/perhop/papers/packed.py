@@ -162,10 +162,10 @@ def lacks(folder: Path, manifest: Manifest) -> list[str]:
         )
         if name not in names
     ]
-    if "CITATION.cff" in names and not re.search(
-        r"^license(-url)?: *\S", (folder / "CITATION.cff").read_text(errors="replace"), re.MULTILINE
-    ):
-        found.append("no `license` in CITATION.cff: nobody may use it")
+    if "CITATION.cff" in names:
+        citation = (folder / "CITATION.cff").read_text(errors="replace")
+        if not re.search(r"^license(-url)?: *\S", citation, re.MULTILINE):
+            found.append("no `license` in CITATION.cff: nobody may use it")
     if _RECORD in names:
         try:
             version = _RECORDED.decode((folder / _RECORD).read_bytes()).results_version
@@ -253,9 +253,8 @@ def _manifest(file: Path, archive: zipfile.ZipFile, names: list[str]) -> Manifes
     try:
         found: Any = msgspec.json.decode(text)
         if isinstance(found, dict) and isinstance(form := found.get("pack"), int) and form > FORM:
-            raise PackedError(
-                f"{file}: of a newer version, {form}; this perhop reads {FORM}", "upgrade perhop"
-            )
+            newer = f"of a newer version, {form}; this perhop reads {FORM}"
+            raise PackedError(f"{file}: {newer}", "upgrade perhop")
         return _DECODER.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
         raise PackedError(f"{file}: {MANIFEST}: {error}", _AGAIN) from error
@@ -314,13 +313,8 @@ def _unsafe(names: Iterable[str]) -> str | None:
     for name in names:
         parts = name.split("/")
         for part in parts:
-            if (
-                not part
-                or part[0] == "."
-                or part[-1] in " ."
-                or not part.isprintable()
-                or _FORBIDDEN & {*part}
-            ):
+            dotted = not part or part[0] == "." or part[-1] in " ."
+            if dotted or not part.isprintable() or _FORBIDDEN & {*part}:
                 return f"{name[:LONGEST_PATH]!r} is no name that a file may have in a packed study"
         if len(name) > LONGEST_PATH:
             return f"{name[:LONGEST_PATH]!r}... is longer than {LONGEST_PATH} characters"

@@ -33,11 +33,8 @@ def power_json(fitted: Sequence[ClaimPart], others: Sequence[Sequence[ClaimPart]
     found = _all_supported((part, _pooled([part])) for part in fitted)
     under = [_pooled(parts) for parts in zip(*others, strict=True)]
     both = math.prod((found, *(_all_supported(zip(parts, under, strict=True)) for parts in others)))
-    return {
-        "as_fitted": round(found, 3),
-        "with_readings": round(both, 3) if others else None,
-        "reason": None,
-    }
+    with_readings = round(both, 3) if others else None
+    return {"as_fitted": round(found, 3), "with_readings": with_readings, "reason": None}
 
 
 def _unknown(part: ClaimPart) -> str | None:

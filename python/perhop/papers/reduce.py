@@ -321,10 +321,8 @@ def _unit(unit: str | None, by: float) -> str:
 def _text(study: Study, one: form.Finding, outcome: Outcome) -> str | None:
     """Return the text of a finding; None where what it is of was not run."""
     try:
-        values, fields = (
-            {name: _value(study, part, outcome) for name, part in one.values.items()},
-            form.fields(one.text),
-        )
+        values = {name: _value(study, part, outcome) for name, part in one.values.items()}
+        fields = form.fields(one.text)
         numbers = {name: of(outcome) for name, of in study.numbers.items() if name in fields}
     except KeyError:
         return None

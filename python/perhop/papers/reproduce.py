@@ -269,10 +269,8 @@ def on_kernel(
     arms = kernel.arms(study)
     check_live(one.scenario for arm in arms if arm.is_live for one in arm.plan.fitted)
     at_once = {arm.id: side_by_side if arm.is_live else cores.count() for arm in arms}
-    whole = sum(
-        run.expected_s([sum(own.work for one in arm.plan.fitted for own in plan(one))], at_once[arm.id])
-        for arm in arms
-    )
+    works = {arm.id: sum(own.work for one in arm.plan.fitted for own in plan(one)) for arm in arms}
+    whole = sum(run.expected_s([work], at_once[arm]) for arm, work in works.items())
     tell.note(f"{study.key}, {len(arms)} arms: {_about(whole)} in all")
     for arm in arms:
         found = run_campaigns(f"{study.key}, {arm.id}", arm.plan.campaigns, store, at_once[arm.id], tell)
@@ -326,10 +324,8 @@ def _is_document(file: Path) -> bool:
         found = json.loads(file.read_bytes())
     except (ValueError, RecursionError):
         return False
-    documents = found if isinstance(found, list) else [found]
-    return all(
-        isinstance(one, dict) and {"paper", "results_version", "claims"} <= one.keys() for one in documents
-    )
+    documents, keys = found if isinstance(found, list) else [found], {"paper", "results_version", "claims"}
+    return all(isinstance(one, dict) and keys <= one.keys() for one in documents)
 
 
 def run_plan(key: str, planned: Plan, store: Path, workers: int, tell: Teller = SILENT) -> Results:

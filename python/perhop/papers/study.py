@@ -85,16 +85,14 @@ class Study:
     ----------
     folder, called, place
         Where it is, how `perhop reproduce` names it, and how other commands name its folder.
-    about
-        Its campaigns with their claims, in the order of `claims` in `study.toml`.
-    beyond
-        Its campaigns past the paper.
+    about, beyond
+        Its campaigns with their claims, in the order of `claims` in `study.toml`; those past the paper.
     readings
         Of what the paper leaves open, pairs last.
     code
-        Its `study.py`; None without one.
+        Its `study.py`.
     fit
-        Of what the paper leaves open to cells that it prints; None where nothing is fitted so.
+        Of what the paper leaves open to cells that it prints.
     """
 
     folder: Path
