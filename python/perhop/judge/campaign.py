@@ -79,17 +79,9 @@ def checked(
 ) -> CheckedClaims:
     """Read claims and their campaign, and check the claims against it; a `ClaimsError` has their mistakes.
 
-    Parameters
-    ----------
-    campaign
-        That they are to be about, where a store has one: then the file must not name another.
-    only
-        A slice of it that they are to be judged on. In `at` they may leave out a factor of which it keeps one
-        level.
-    predicates
-        As of `perhop.judge.quantity.faults`.
-    forms, stated
-        As of `subject_of`.
+    They are to be about a `campaign` where a store has one: then the file must not name another. On a slice,
+    `only`, they may leave out in `at` a factor of which it keeps one level. `predicates` as of
+    `perhop.judge.quantity.faults`, `forms` and `stated` as of `subject_of`.
     """
     claims = read(path)
     name = claims.file.campaign

@@ -82,12 +82,8 @@ class Measurements:
     def values(self, response: str, **where: str) -> Floats:
         """Return a response at these levels and groups: a value for each replication, NaN without one.
 
-        Raises
-        ------
-        KeyError
-            It was not measured there.
-        ValueError
-            There are several values of a replication: a factor or a group is missing in `where`.
+        A `KeyError`: it was not measured there. A `ValueError`: a replication has several values, since a
+        factor or a group is missing in `where`.
         """
         frame = self.rows(response, **where)
         if frame["replication"].n_unique() != frame.height:

@@ -70,15 +70,13 @@ class Subject:
     ----------
     responses
         By name its groups, and the values of each; None where they are known only after a run.
-    reference
+    reference, references
         What a quantity is to be like, by its name: `"printed"` in a paper, or a model's; None where there is
-        no such value.
+        no such value. The names that `about` may use.
     in_sample
         Whether a calibration fitted a response at a place.
     also
         Names of sets of levels of a factor, beside `"all"` and `"printed"`.
-    references
-        What `about` may name.
     """
 
     responses: Mapping[str, Mapping[str, Sequence[str] | None]]

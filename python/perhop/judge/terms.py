@@ -26,10 +26,7 @@ def low_order(cube: Cube) -> dict[str, float]:
 def residuals(cube: Cube, kept: Sequence[str]) -> tuple[Floats, Floats]:
     """Return what a model of some terms leaves of every run, and what it predicts.
 
-    Raises
-    ------
-    KeyError
-        There is one replication: residuals are those of runs.
+    A `KeyError` where there is one replication: residuals are those of runs.
     """
     if cube.replications < 2:
         raise KeyError("residuals of single runs")

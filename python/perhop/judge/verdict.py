@@ -43,21 +43,10 @@ class Verdict(StrEnum):
 class ClaimPart:
     """One quantity of a claim, with the range it is claimed to lie in.
 
-    Attributes
-    ----------
-    measured
-        Its value and interval over the replications; None where it has no value.
-    low, high
-        Ends of the claimed range; infinite where there is none.
-    one_run
-        The 95 % prediction interval of one new run; None where there are too few to say.
-    printed
-        What the paper prints for the quantity.
-    in_sample
-        Whether a calibration fitted what is judged.
-    as_printed
-        The interval that the noise of the replications gives about what the paper says; None where it
-        gives no number.
+    What was `measured` has the interval over the replications; None without a value, as `one_run`, the 95 %
+    prediction interval of one new run. `low` and `high` are infinite where the range has no end. `as_printed`
+    is the interval that the noise of the replications gives about what the paper says, if that is a number.
+    `in_sample`: whether a calibration fitted what is judged.
     """
 
     quantity: str

@@ -45,18 +45,8 @@ def claim_entry(
 ) -> dict[str, Any]:
     """Judge a claim as a whole, and return its entry in the document.
 
-    Parameters
-    ----------
-    fitted
-        Parts of the claim at the fitted point.
-    others
-        The same parts under each reading that applies.
-    unjudged
-        Why nothing is to be judged: runs that are too short, readings left out. Empty otherwise.
-    notes
-        Remarks beside the verdict.
-    listed
-        All readings of the study, to count those that the claim was judged under.
+    `others` are its parts under each reading that applies, `listed` all readings of the study, to count
+    those. `unjudged` says why nothing is to be judged: runs that are too short, readings left out.
     """
     for one in others:
         if [p.quantity for p in one.parts] != [p.quantity for p in fitted]:

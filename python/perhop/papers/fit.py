@@ -129,25 +129,23 @@ F = TypeVar("F", bound=Fit)
 
 def load_fit(folder: Path, kind: type[F]) -> F:
     """Read the `calibration.toml` of a study, with the fields that `kind` adds; else a `PackError`."""
-    path, where, parameters = folder / FILE, "search", dict[str, Parameter]()
+    path, where, parameters = folder / FILE, "", dict[str, Parameter]()
     try:
         table = tomllib.loads(path.read_bytes().decode())
-    except OSError as error:
-        raise PackError(f"{path}: {error.strerror}") from None
-    except ValueError as error:
-        raise PackError(f"{path}: {error}") from None
-    try:
+        where = "search: "
         search = table["search"]
         names = [one.name for one in fields(kind) if one.name not in ("parameters", "search")]
         stated = {name: search[name] for name in names}
-        where = "parameter"
+        where = "parameter: "
         for one in table["parameter"]:
-            where = f"parameter {one.get('name', '?')}"
+            where = f"parameter {one.get('name', '?')}: "
             parameters[one["name"]] = Parameter.of({key: own for key, own in one.items() if key != "name"})
+    except OSError as error:
+        raise PackError(f"{path}: {error.strerror}") from None
     except KeyError as error:
-        raise PackError(f"{path}: {where}: has no {error}") from None
+        raise PackError(f"{path}: {where}has no {error}") from None
     except (LookupError, TypeError, AttributeError, ValueError) as error:
-        raise PackError(f"{path}: {where}: {error}") from None
+        raise PackError(f"{path}: {where}{error}") from None
     return kind(parameters, search=search, **stated)
 
 
@@ -165,10 +163,9 @@ class CellFit(Fit):
         By response: standard error of a printed number, in its unit.
     seeds
         How many runs the point that was found has; the search has the first alone.
-    near
-        A reading fits if its error is at most so many times the least.
-    hopeless
-        One with more than so many times the base's is not searched to the end and has one seed.
+    near, hopeless
+        A reading fits if its error is at most so many times the least. One with more than so many times the
+        base's is not searched to the end and has one seed.
     runs
         What all its runs have in `run`.
     """
@@ -249,8 +246,8 @@ class Search:
     """A search for the point with the least error; `measure` is asked for no point twice.
 
     By the part `least_gain` the error must fall for another value to be taken: less may be the luck of a few
-    replications. `best` is where the search is now, `tried` has every point in order, with its error, `last`
-    the values of each parameter with their errors when it was last gone through.
+    replications. `tried` has every point in order, with its error, `last` the values of each parameter with
+    their errors when it was last gone through.
     """
 
     def __init__(self, start: Mapping[str, Value], measure: Measure, least_gain: float = 0.0) -> None:

@@ -57,21 +57,10 @@ def find_study(called: str, *, trust: bool = True) -> Study | None:
 
 
 def load(folder: Path, called: str = "", *, trust: bool = True) -> Study:
-    """Read a study.
+    """Read a study, called by its name if it is one of the project, else by its path.
 
-    Parameters
-    ----------
-    called
-        Its name, of a study of the project; others are named by their path.
-    trust
-        Whether its `study.py` may run.
-
-    Raises
-    ------
-    StudyError
-        Its files have mistakes; all that can be told at once.
-    PackError
-        Its `study.py` may not run, or ends with an error.
+    A `StudyError` has all mistakes in its files that can be told at once; a `PackError`: its `study.py` may
+    not run (`trust`), or ends with an error.
     """
     reader = _Reader(folder, called, trust)
     found = reader.read()

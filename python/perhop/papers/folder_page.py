@@ -15,7 +15,7 @@ import polars as pl
 from perhop.experiment.analyze import analyze, asked_of
 from perhop.judge.cells import Cells
 from perhop.judge.measured import Measurements
-from perhop.papers import ellipses, form, model, refit
+from perhop.papers import figures, form, refit
 from perhop.papers.outcome import Outcome, Value, values_of
 from perhop.papers.study import About, Study
 from perhop.plot import comparison, maps
@@ -30,8 +30,8 @@ def page_of(study: Study, outcome: Outcome) -> str:
     """Return the page as HTML."""
     measured = {**outcome.shown, **outcome.beyond}
     command, own = outcome.document["command"], getattr(study.code, "sections", lambda _: ())
-    figures = [_section(study, one, k, measured, command) for k, one in enumerate(study.file.figure, 1)]
-    sections: list[Section] = [*own(outcome), *filter(None, figures)]
+    drawn = [_section(study, one, k, measured, command) for k, one in enumerate(study.file.figure, 1)]
+    sections: list[Section] = [*own(outcome), *filter(None, drawn)]
     if study.fit is not None:
         sections.append(refit.section(study, outcome.measured[study.about[0].name], command))
     if study.file.citation is not None:
@@ -86,9 +86,9 @@ def _section(
     if about.name not in measured:
         return None
     if figure.kind == "ellipses":
-        return ellipses.section(study, figure, about, id_, measured[about.name], command)
+        return figures.of_ellipses(study, figure, about, id_, measured[about.name], command)
     if figure.kind == "model":
-        return model.section(study, figure, about, id_, cast(Cells, measured[about.name]), command)
+        return figures.of_model(study, figure, about, id_, cast(Cells, measured[about.name]), command)
     if figure.kind not in ("means", "map"):
         return _analysed(about, figure, id_, measured[about.name], command)
     drawings, tables = list[page.Drawing](), list[Table]()

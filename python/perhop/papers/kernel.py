@@ -41,18 +41,10 @@ HOSTS = ("Arm", "Hosts", "Treatments", "Settings", "Route", "MTU")
 
 
 class Kernel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a study is run on real packets.
+    """How a study is run on real packets: so many of its `campaigns`, the first, of so many replications.
 
-    Attributes
-    ----------
-    campaigns
-        How many of the study's campaigns, the first, are run.
-    set, simulator
-        Settings of all runs; more for those in virtual time.
-    without
-        Levels that a kernel cannot have: their treatments are run in virtual time alone.
-    left_out
-        What is not done, in words.
+    `set` are settings of all runs, `simulator` more for those in virtual time. Treatments with a level that a
+    kernel cannot have (`without`) are run in virtual time alone. `left_out` says what is not done.
     """
 
     replications: int

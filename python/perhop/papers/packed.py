@@ -66,11 +66,7 @@ class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The first member of a packed study.
-
-    `pack` is the version of how it is packed; the others are those of the perhop that did; `files` are all
-    members but this one.
-    """
+    """The first member of a packed study: all others, versions of how and by which perhop it is packed."""
 
     pack: int
     perhop: str
@@ -101,20 +97,11 @@ def pack(
     """Write the files of a study's folder into one file; equal files give equal bytes.
 
     Left out are names that begin with a dot, `__pycache__`, and what `perhop reproduce` makes in a study's
-    own folder, `out` and `*.runs`.
+    own folder, `out` and `*.runs`. What comes out of the file is read by `check` before it gets its name.
+    Without `may_replace`, as of `perhop.run.folder.write_file`, a packed study may go.
 
-    Parameters
-    ----------
-    check
-        Reads the study in a folder; called with what comes out of the file, before it gets its name.
-    may_replace
-        As of `perhop.run.folder.write_file`; without it, a packed study may go.
-
-    Raises
-    ------
-    PackError
-        The folder holds a link, a name that not every system takes, or a path that leads out of it; or what
-        comes out of the file is no whole study.
+    A `PackError`: the folder holds a link, a name that not every system takes, or a path that leads out of
+    it; or what comes out of the file is no whole study.
     """
     names = sorted(_names(folder))
     if why := _unsafe(names):

@@ -37,12 +37,8 @@ class Plan:
     fitted
         At the fitted point; several campaigns where one design does not hold all, such as other numbers of
         replications. Their factors have the same names.
-    read
-        Readings, each with the campaigns under it.
-    unjudged
-        Claims that are not judged by these runs, and why.
-    left_out
-        What is not done, in words; empty for the whole study.
+    unjudged, left_out
+        Claims that are not judged by these runs, and why; what is not done, in words.
     drawn
         Single runs whose series or traces are needed, each with a name of its own.
     without

@@ -81,18 +81,9 @@ class About:
 class Study:
     """A study in a folder, whose files fit together.
 
-    Attributes
-    ----------
-    folder, called, place
-        Where it is, how `perhop reproduce` names it, and how other commands name its folder.
-    about, beyond
-        Its campaigns with their claims, in the order of `claims` in `study.toml`; those past the paper.
-    readings
-        Of what the paper leaves open, pairs last.
-    code
-        Its `study.py`.
-    fit
-        Of what the paper leaves open to cells that it prints.
+    `called` is how `perhop reproduce` names it, `place` how other commands name its folder. `about` has its
+    campaigns with their claims, `beyond` those past the paper; `readings` pairs last; `code` is its
+    `study.py`, `fit` one of what the paper leaves open to cells that it prints.
     """
 
     folder: Path
