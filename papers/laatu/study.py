@@ -59,10 +59,9 @@ def sections(outcome: Outcome) -> list[Section]:
         for name in ("throughput", "committed", "excess"):
             rates = measured.rows(name, case=case).filter(replication=0).sort("name")["value"]
             panels.append((f"{name}, kbit/s", [bars.Bar(str(i), None, x, None) for i, x in enumerate(rates)]))
-        parts = [
-            f"{one} {measured.values(f'{one}_fairness', case=case)[0]:.3f}"
-            for one in ("total", "committed", "excess")
-        ]
+        names = ("total", "committed", "excess")
+        fairness = [measured.values(f"{name}_fairness", case=case)[0] for name in names]
+        parts = [f"{name} {first:.3f}" for name, first in zip(names, fairness, strict=True)]
         caption = f"An equal share is {CIR_KBPS / FLOWS:g} kbit/s. Fairness here: {', '.join(parts)}."
         command = f"{runs['command']} {settings[f'case={case}']}".rstrip()
         drawings.append(page.drawing(f"figures-{case}", title, bars.draw(panels, title), caption, command))

@@ -18,14 +18,13 @@ from perhop.experiment.store import Store
 from perhop.experiment.vocabulary import words_of_design
 from perhop.judge import terms
 from perhop.judge.cells import Cells, layout_of
-from perhop.judge.forms import NOTHING, Forms, References, Stated, unfit, with_derived
+from perhop.judge.forms import NOTHING, Forms, References, Stated, parted, split, unfit, with_derived
 from perhop.judge.grammar import Claim, Claims, ClaimsError, Part, place_of, read
 from perhop.judge.measured import STATISTICS, Measurements, Predicates, Together
 from perhop.judge.parameters import no_predicate, unfit_predicate
 from perhop.judge.printed import FROM_HERE, Printed
 from perhop.judge.quantity import PRINTED, Asked, Place, Quantity, Subject, Words, absent, among, asked
 from perhop.judge.quantity import faults as faults_of
-from perhop.judge.splitting import parted, split
 from perhop.judge.verdict import ClaimPart, Hypothesis, Verdict, compound
 
 

@@ -179,11 +179,10 @@ def _unknown(claims: Claims, subject: Subject) -> Iterator[Fault]:
                 rule = f"`{name}` has no value `{value}`"
                 yield Fault(("factorial", "levels", name, k), rule, among(value, values))
     for response, terms in asked.model.items():
+        at = ("factorial", "model", response)
         if response not in subject.responses:
-            yield absent(
-                ("factorial", "model", response), "response", response, subject.responses, of_key=True
-            )
+            yield absent(at, "response", response, subject.responses, of_key=True)
         for k, term in enumerate(terms):
             if not {*term.split(":")} <= {*asked.factors}:
                 rule = f"`{term}` is no effect of {', '.join(asked.factors)}"
-                yield Fault(("factorial", "model", response, k), rule, "such as `P` or `P:C`")
+                yield Fault((*at, k), rule, "such as `P` or `P:C`")

@@ -17,7 +17,7 @@ from perhop.judge.quantity import Place, Quantity
 from perhop.judge.verdict import ClaimPart, Hypothesis
 from perhop.stats.intervals import Interval, mean_interval
 from perhop.stats.jackknife import UndefinedRatioError, jackknife_interval
-from perhop.stats.layout import cube, project
+from perhop.stats.layout import cube
 
 Floats = npt.NDArray[np.float64]
 
@@ -152,12 +152,8 @@ class Measurements:
         fixed = {"key", "treatment", "replication", "response", "value"}
         varied = [name for name in frame.columns if name not in fixed and frame[name].n_unique() > 1]
         data = cube(frame, varied, replication="replication")
-        axes = data.axes(data.term(effect))
-        place = tuple(
-            own.index(effect[name]) if name in effect else 0
-            for name, own in zip(data.factors, data.levels, strict=True)
-        )
-        return np.array([project(data.values[..., k], axes)[place] for k in range(data.replications)])
+        each = (replace(data, values=data.values[..., [k]]) for k in range(data.replications))
+        return np.array([one.effect_of(effect) for one in each])
 
     def first(self, count: int | None) -> Self:
         """Return the first so many replications of each treatment; without a number all."""

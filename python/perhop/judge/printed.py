@@ -61,9 +61,8 @@ class Printed:
         if not parts:
             self._check_response(one.response, "response")
         if one.unit == 0.0:
-            raise _mistake(
-                "unit", "every value would be zero", "write what one of the column is, such as 1e3"
-            )
+            hint = "write what one of the column is, such as 1e3"
+            raise _mistake("unit", "every value would be zero", hint)
         try:
             table = csv.DictReader(path.read_text(encoding="utf-8-sig").splitlines())
             lines, columns = list(table), list(table.fieldnames or ())

@@ -105,10 +105,8 @@ def arms(study: Study) -> tuple[Arm, ...]:
     path = study.folder / FILE
     if not path.is_file():
         prepared = sorted(one.parent.name for one in study.folder.parent.glob(f"*/{FILE}"))
-        raise PackError(
-            f"{path}: is not there: {study.key} is not prepared for real packets",
-            f"prepared are {', '.join(prepared)}",
-        )
+        rule = f"is not there: {study.key} is not prepared for real packets"
+        raise PackError(f"{path}: {rule}", f"prepared are {', '.join(prepared)}")
     source = path.read_bytes()
     file = shape.read(path, source, KernelFile, StudyError)
     given, known = file.kernel, [claim.id for claim in study.claims]
@@ -157,9 +155,8 @@ def document(
     `made` has by key of a run its event digest and, of one on real packets, how it went, as
     `perhop.experiment.work.LIVE` has it.
     """
-    found = {
-        arm.id: reduce(arm.plan, results, command, results_version).document for arm, results in measured
-    }
+    outcomes = {arm.id: reduce(arm.plan, own, command, results_version) for arm, own in measured}
+    found = {arm: outcome.document for arm, outcome in outcomes.items()}
     first = found["simulator"]
     runs, hosts = _runs(measured, made)
     values = {arm: {_name(row): row["simulated"] for row in one["rows"]} for arm, one in found.items()}

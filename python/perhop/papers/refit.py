@@ -81,10 +81,8 @@ def calibrate(study: Study, run: CampaignRunner) -> dict[str, Any]:
             settings = readings[id_].settings_of(campaign.scenario.source)
             campaigns.append(short(some, [*settings, *own.under(id_).settings(point), *runs]))
         measured = run(campaigns, what) if campaigns else []
-        return [
-            [own.off(printed, one) for one in fit.by_seed(about.subject, own, each, treatments)]
-            for each in measured
-        ]
+        cells = [fit.by_seed(about.subject, own, each, treatments) for each in measured]
+        return [[own.off(printed, one) for one in each] for each in cells]
 
     def searched(id_: str, most: float) -> Search:
         def errors(points: Sequence[Point]) -> list[float]:
