@@ -157,12 +157,9 @@ def sections(outcome: Outcome) -> Iterator[Section]:
 
 def queues(titles: Mapping[str, str], rows: Rows, scenarios: Mapping[str, Scenario], again: str) -> Section:
     """Return the longest queues beside Theorem 2, of schemes it is not about for comparison alone."""
-    found = []
+    found, names = [], ("slow_queue_data", "slow_queue_packets", "slow_link_utilization")
     for name, scenario in scenarios.items():
-        data, packets, busy = (
-            rows[name, of]["simulated"]["mean"]
-            for of in ("slow_queue_data", "slow_queue_packets", "slow_link_utilization")
-        )
+        data, packets, busy = (rows[name, of]["simulated"]["mean"] for of in names)
         bound, about = theorem_2(setup(scenario)), setup(scenario).scheme == "fifo"
         told = None if bound is None else f"{bound:.1f}" if about else f"{bound:.1f} (outside the theorem)"
         found.append((titles[name], f"{data:.1f}", told, f"{packets:.1f}", f"{100 * busy:.1f} %"))

@@ -127,11 +127,8 @@ def _load(claims: Claims, at: At, name: str) -> Campaign:
 
 def _placed(claims: Claims, wrong: Sequence[Fault]) -> dict[At, list[Fault]]:
     """Return mistakes by the part that they are in."""
-    places = [
-        place_of(written, i, k)
-        for i, (claim, written) in enumerate(zip(claims.claims, claims.file.claim, strict=True))
-        for k in range(len(claim.parts))
-    ]
+    pairs = enumerate(zip(claims.claims, claims.file.claim, strict=True))
+    places = [place_of(written, i, k) for i, (one, written) in pairs for k in range(len(one.parts))]
     found = {place: [one for one in wrong if one.at[: len(place)] == place] for place in places}
     return {place: own for place, own in found.items() if own}
 
@@ -212,12 +209,10 @@ def subject_of(
     responses: dict[str, dict[str, list[str] | None]] = {}
     for one in campaign.responses:
         tables = [own.get(each.table.text, {}) for own in known for each in one.statistics]
-        responses[one.name] = {
-            column: None
-            if is_open({column})
-            else sorted({*chain(*(own.get(column, ()) for own in tables))}) or None
-            for column in one.by
-        }
+        responses[one.name] = dict.fromkeys(one.by)
+        for column in (column for column in one.by if not is_open({column})):
+            values = {*chain(*(own.get(column, ()) for own in tables))}
+            responses[one.name][column] = sorted(values) or None
     responses |= {one.name: responses[one.response] for one in claims.file.derived}
     claims.refuse([*_unknown_responses(claims, responses)])
     units = {one.name: one.unit for one in campaign.responses}

@@ -78,11 +78,8 @@ def judge_promises(store: Store, scalars: pl.DataFrame | None = None) -> Judged:
         parts = []
         for one in promised:
             hypothesis = Hypothesis(one.called, "size", one.low, one.high)
-            values = rows.filter(wanted == one.name)["value"]
-            parts.append(
-                hypothesis.mean(values.fill_null(float("nan")).to_numpy(), at_every_look=at_every_look)
-                if len(values)
-                else hypothesis.undefined("no run finished")
-            )
+            values = rows.filter(wanted == one.name)["value"].fill_null(float("nan")).to_numpy()
+            judged = hypothesis.mean(values, at_every_look=at_every_look) if len(values) else None
+            parts.append(judged or hypothesis.undefined("no run finished"))
         found.append(Kept(levels, parts))
     return Judged(promised, found, at_every_look)

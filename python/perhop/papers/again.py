@@ -102,12 +102,9 @@ def differences(drawn: Sequence[Again], executor: Executor, progress: Progress) 
 
 def _made(one: Again, finished: Finished) -> dict[str, Any]:
     """Return a run that was made as its line, with the values of every response."""
-    values = {
-        value_name(response.name, value.group): value.value
-        for response in one.responses
-        for value in finished.values
-        if value.measure == response.key
-    }
+    pairs = ((response, value) for response in one.responses for value in finished.values)
+    own = [(response.name, value) for response, value in pairs if value.measure == response.key]
+    values = {value_name(name, value.group): value.value for name, value in own}
     place = {name: one.line[name] for name in ("of", "treatment", "replication")}
     return {**place, "seed": one.scenario.seed, "event_digest": finished.event_digest, **values}
 

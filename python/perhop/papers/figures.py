@@ -84,10 +84,8 @@ def of_model(
     left, predicted = residuals(cube, kept)
     whole, straight = normal_qq(left), straightest(left, _SET_ASIDE)
     second = straight if straight.left_out.size else None
-    told = (
-        f"Correlation {whole.correlation:.4f}; {straight.correlation:.4f} with "
-        f"{straight.left_out.size} of {left.size} set aside."
-    )
+    aside = f"{straight.left_out.size} of {left.size} set aside"
+    told = f"Correlation {whole.correlation:.4f}; {straight.correlation:.4f} with {aside}."
     qq = draw_qq(whole, unit, f"Q-Q plot of {word}", second)
     against = draw_residuals(predicted.ravel(), left.ravel(), unit, f"Residuals of {word}")
     title = f"{figure.title}: residuals against predicted"

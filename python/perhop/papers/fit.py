@@ -111,12 +111,8 @@ class Fit:
 
     def settings(self, point: Mapping[str, Value], treatment: str | None = None) -> list[str]:
         """Return the overrides of the scenario at a point, for a treatment."""
-        return [
-            text
-            for name, one in self.parameters.items()
-            if one.treatment in (None, treatment)
-            for text in one.levels[point[name]]
-        ]
+        some = {name: one for name, one in self.parameters.items() if one.treatment in (None, treatment)}
+        return [text for name, one in some.items() for text in one.levels[point[name]]]
 
     def under(self, reading: str) -> Self:
         """Return the fit with the levels that a reading has of its own."""
@@ -303,14 +299,9 @@ def fit_record(
     Of each fit, `BASE` among them, the point that was `chosen`, its `error`, what was `tried` last of each
     parameter, and what else is known of it; of every point its `fit`, `levels` and `error`.
     """
-    return {
-        "paper": key,
-        "command": f"perhop reproduce {key} --calibrate",
-        "fitted": list(fitted),
-        **more,
-        "fits": fits,
-        "points": points,
-    }
+    command = f"perhop reproduce {key} --calibrate"
+    own = {"paper": key, "command": command, "fitted": list(fitted)}
+    return {**own, **more, "fits": fits, "points": points}
 
 
 def read_record(folder: Path) -> dict[str, Any]:

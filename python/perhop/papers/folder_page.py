@@ -253,11 +253,9 @@ class Means:
                 low = -math.inf if figure.low is None else figure.low
                 outside += not low <= value <= (math.inf if figure.high is None else figure.high)
         worst = max(off, key=lambda at: off[at])
-        at = ", ".join(
-            f"{name} {self.word(level)} {unit}".rstrip()
-            for k, level in zip(places, worst, strict=True)
-            for name, _, unit in [self.names[k].partition(" in ")]
-        )
+        names = [self.names[k].partition(" in ") for k in places]
+        pairs = zip(names, map(self.word, worst), strict=True)
+        at = ", ".join(f"{name} {word} {unit}".rstrip() for (name, _, unit), word in pairs)
         many = sum(one > tolerance for one in off.values())
         text = f"{form}: off by more than {tolerance:g} at {many} of {len(off)} points"
         text += f", at most by {off[worst]:.3f} ({at})"

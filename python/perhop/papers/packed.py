@@ -110,13 +110,8 @@ def pack(
     for name, content in files.items():
         if why := _leads_out(name, content):
             raise PackError(f"{folder / name}: {why}", "a study that is packed holds all that it reads")
-    manifest = Manifest(
-        FORM,
-        _core.__version__,
-        _core.RESULTS_VERSION,
-        MEASURES_VERSION,
-        [Member(name, len(content), _hash(content)) for name, content in files.items()],
-    )
+    members = [Member(name, len(content), _hash(content)) for name, content in files.items()]
+    manifest = Manifest(FORM, _core.__version__, _core.RESULTS_VERSION, MEASURES_VERSION, members)
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w", zipfile.ZIP_STORED) as archive:
         for name, content in {MANIFEST: encode(msgspec.to_builtins(manifest)), **files}.items():

@@ -86,11 +86,9 @@ def plan_of(study: Study, *, quick: bool = False) -> Plan:
         most = min(campaign.design.replications, MIN_REPLICATIONS) if quick else None
         return short(study.under(campaign, reading), (), most)
 
-    read = [
-        (one, tuple(under(each, one) for each in study.reads(one, campaigns, unjudged)))
-        for one in (*study.shorter, *voting)
-        if own.readings or not quick
-    ]
+    readings = (*study.shorter, *voting) if own.readings or not quick else ()
+    asked = [(one, study.reads(one, campaigns, unjudged)) for one in readings]
+    read = [(one, tuple(under(each, one) for each in some)) for one, some in asked if some]
     left_out = [] if quick and not own.readings else [*unfit]
     if quick:
         times = sorted({one.design.replications for one in every} - {own.replications})
@@ -106,7 +104,7 @@ def plan_of(study: Study, *, quick: bool = False) -> Plan:
     return Plan(
         study,
         tuple(campaigns),
-        tuple((one, found) for one, found in read if found),
+        tuple(read),
         () if quick else study.beyond,
         dict.fromkeys(unjudged, "a quick reproduction leaves it out"),
         tuple(left_out),
@@ -120,10 +118,8 @@ def _to_draw(study: Study, campaign: Campaign) -> Iterator[AnyJob]:
     if not each:
         return
     first = next(iter(about.subject.responses))
-    for place in dict.fromkeys(
-        tuple(one.quantity.at[name] for name in each)
-        for one in about.quantities(form.Asked(response=first, each=each))
-    ):
+    asked = about.quantities(form.Asked(response=first, each=each))
+    for place in dict.fromkeys(tuple(one.quantity.at[name] for name in each) for one in asked):
         where = dict(zip(each, place, strict=True))
         for treatment in campaign.design.treatments:
             if where.items() <= dict(zip(campaign.design.names, treatment.levels, strict=True)).items():

@@ -115,15 +115,12 @@ class _Judging:
             return judge_all(about.checked, measured, only, getattr(study.code, "PREDICATES", {}))
 
         fitted = judged(self.outcome.measured[about.name])
-        others = [
-            (reading, judged(self.outcome.read[reading.id][about.name]))
-            for reading, _ in self.plan.read
-            if about.name in self.outcome.read[reading.id]
-        ]
+        read = [(reading, self.outcome.read[reading.id].get(about.name)) for reading, _ in self.plan.read]
+        others = [(reading, judged(own)) for reading, own in read if own is not None]
         for k, claim in enumerate(about.claims.claims):
             scales = [*map(partial(_scale, about), fitted[k].parts, fitted[k].units)]
             parts = _scaled(fitted[k].parts, scales)
-            read = [
+            under = [
                 UnderReading(reading, _scaled(self._voting(about, reading, own[k]), scales))
                 for reading, own in others
                 if claim.id in reading.claims and claim.id not in self.plan.unjudged
@@ -131,14 +128,14 @@ class _Judging:
             unjudged = self.plan.unjudged.get(claim.id, "")
             notes = [text for one, text in told if claim.id in one.claims]
             notes += [_held(study.file.holds_on, fitted[k].parts)] if study.file.holds_on else []
-            yield claim_entry(claim, parts, read, unjudged, notes, study.readings)
+            yield claim_entry(claim, parts, under, unjudged, notes, study.readings)
             factor, places = study.file.by_row.get(claim.id, ""), fitted[k].places
             for level in dict.fromkeys(place[factor] for place in places if factor in place):
                 row = f"{claim.statement} (row {about.words.word(level)})"
                 own = replace(claim, id=f"{claim.id}/{level}", statement=row)
                 at = [k for k, place in enumerate(places) if place.get(factor) == level]
-                under = [UnderReading(one.reading, [one.parts[k] for k in at]) for one in read]
-                yield claim_entry(own, [parts[k] for k in at], under, unjudged, listed=study.readings)
+                there = [UnderReading(one.reading, [one.parts[k] for k in at]) for one in under]
+                yield claim_entry(own, [parts[k] for k in at], there, unjudged, listed=study.readings)
 
     def _voting(self, about: About, reading: Reading, own: JudgedClaim) -> Iterator[ClaimPart]:
         """Yield the parts of a claim under a reading; not judged where it does not fit what is printed."""

@@ -49,10 +49,8 @@ def voting(study: Study) -> tuple[tuple[Reading, ...], tuple[str, ...]]:
                 rule = f"does not fit the paper's own cells ({off}), so that it does not vote"
                 left_out.append(f"reading {one.id}: {rule}")
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise PackError(
-            f"{study.folder / fit.RECORD}: not what a calibration records: {error}",
-            f"perhop reproduce {study.key} --calibrate reruns it",
-        ) from None
+        rule = f"{study.folder / fit.RECORD}: not what a calibration records: {error}"
+        raise PackError(rule, f"perhop reproduce {study.key} --calibrate reruns it") from None
     return tuple(found), tuple(left_out)
 
 
@@ -175,20 +173,17 @@ def section(study: Study, measured: Measurements, command: str) -> Section:
         held_out = "" if one["held out"] is None else f"{one['held out']:.1f}"
         votes = "yes" if one["fits"] else "no: does not fit the paper's own cells"
         rows.append((name, f"{one['error']:.1f}", held_out, votes, _point(one["chosen"])))
-    by_reading = Table(
-        "Error by reading, each at the point fitted under it",
-        ("reading", "fitted cells", "held out", "votes", "fitted to"),
-        rows,
-        command=record["command"],
-    )
+    title = "Error by reading, each at the point fitted under it"
+    columns = ("reading", "fitted cells", "held out", "votes", "fitted to")
+    by_reading = Table(title, columns, rows, command=record["command"])
     ordered = sorted(off, key=lambda cell: [*own.error].index(cell[0]))
-    columns = dict.fromkeys(" ".join(cell[:-1]) for cell in ordered)
+    places = dict.fromkeys(" ".join(cell[:-1]) for cell in ordered)
     values = {(" ".join(cell[:-1]), cell[-1]): value for cell, value in off.items()}
     by_cell = Table(
         "Error by cell, in standard errors of the printed one",
-        ("treatment", *columns),
+        ("treatment", *places),
         [
-            (name + " *" * (name in own.treatments), *(f"{values[column, name]:+.1f}" for column in columns))
+            (name + " *" * (name in own.treatments), *(f"{values[place, name]:+.1f}" for place in places))
             for name in dict.fromkeys(cell[-1] for cell in off)
         ],
         text="A star: fitted.",
