@@ -155,16 +155,14 @@ def calibrate(run: Callable[[Sequence[Campaign], str], list[Measurements]]) -> d
 
     def compared(points: Sequence[Point], tables: Sequence[str], often: int, label: str) -> list[Compared]:
         made, seed = {str(k): point for k, point in enumerate(points)}, [f"run.seed={SEARCH['seed']}"]
-        kept = [[having(each, "figure", tables) for each in one.campaigns] for one in about]
-        asked = [
-            [short(varied(one, "point", made, settings), seed, often) for one in own if one.design.treatments]
-            for own in kept
-        ]
-        found = iter(run([each for own in asked for each in own], label))
+        asked = []
+        for one in about:
+            kept = [having(each, "figure", tables) for each in one.campaigns]
+            own = [varied(each, "point", made, settings) for each in kept if each.design.treatments]
+            asked += [(one, [short(each, seed, often) for each in own])] if own else []
+        found = iter(run([each for _, own in asked for each in own], label))
         pairs: list[Compared] = [[] for _ in points]
-        for one, own in zip(about, asked, strict=True):
-            if not own:
-                continue
+        for one, own in asked:
             measured = one.measured([next(found) for _ in own])
             for value in one.references.listed:
                 if value.place["figure"] in tables:

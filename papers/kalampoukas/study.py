@@ -111,10 +111,8 @@ def modem(outcome: Outcome) -> str:
         runs = [own.values(f"{side}_throughput", figure=figure) for side, figure in of]
         ends = [[f"{end:.0f}" for end in (one.min(), one.max())] for one in runs]
         small, large, slow = (" to ".join(dict.fromkeys(one)) for one in ends)
-        called = f'"{name}"' if name in lossy else name
-        each.append(
-            f"{called}: {small} kbit/s with 8 KB, {large} with 16 KB, the slow connection then {slow}."
-        )
+        called = f'"{name}": {small}' if name in lossy else f"{name}: {small}"
+        each.append(f"{called} kbit/s with 8 KB, {large} with 16 KB, the slow connection then {slow}.")
     return " ".join(each)
 
 
@@ -159,12 +157,9 @@ def sections(outcome: Outcome) -> Iterator[Section]:
 
 def queues(titles: Mapping[str, str], rows: Rows, scenarios: Mapping[str, Scenario], again: str) -> Section:
     """Return the longest queues beside Theorem 2, of schemes it is not about for comparison alone."""
-    found = []
+    found, names = [], ("slow_queue_data", "slow_queue_packets", "slow_link_utilization")
     for name, scenario in scenarios.items():
-        data, packets, busy = (
-            rows[name, of]["simulated"]["mean"]
-            for of in ("slow_queue_data", "slow_queue_packets", "slow_link_utilization")
-        )
+        data, packets, busy = (rows[name, of]["simulated"]["mean"] for of in names)
         bound, about = theorem_2(setup(scenario)), setup(scenario).scheme == "fifo"
         told = None if bound is None else f"{bound:.1f}" if about else f"{bound:.1f} (outside the theorem)"
         found.append((titles[name], f"{data:.1f}", told, f"{packets:.1f}", f"{100 * busy:.1f} %"))
@@ -173,9 +168,8 @@ def queues(titles: Mapping[str, str], rows: Rows, scenarios: Mapping[str, Scenar
         "ways in use; for other schemes it proves nothing, and is here for comparison alone."
     )
     columns = ("figure", "longest, data", "Theorem 2", "longest, with ACKs", "slow link busy")
-    return Section(
-        "queues", "Longest queues", [text], [Table("In packets", columns, found, 1, command=again)]
-    )
+    table = Table("In packets", columns, found, 1, command=again)
+    return Section("queues", "Longest queues", [text], [table])
 
 
 def lines_of(scenario: Scenario, result: Result) -> list[curves.Line]:
@@ -210,15 +204,13 @@ def drawn(name: str, title: str, scenario: Scenario, rows: Rows, result: Result)
     """Draw a figure over time, with the means after the warm-up."""
     unit = "efficiency" if is_base(setup(scenario)) else "throughput"
     own = {side: rows[name, f"{side}_{unit}"] for side in SIDES if (name, f"{side}_{unit}") in rows}
-    means = [
-        f"{side} {row['simulated']['mean']:.4g}"
-        + (f" (paper {row['published']:.4g})" if row["published"] is not None else "")
-        for side, row in own.items()
-    ]
+    means = []
+    for side, row in own.items():
+        paper = "" if row["published"] is None else f" (paper {row['published']:.4g})"
+        means.append(f"{side} {row['simulated']['mean']:.4g}{paper}")
     in_unit = " in kbit/s" if unit == "throughput" else ""
-    svg = curves.draw(
-        [curves.Panel(unit + in_unit, lines_of(scenario, result))], "time in s", title, 2.9, 5.6
-    )
+    panel = curves.Panel(unit + in_unit, lines_of(scenario, result))
+    svg = curves.draw([panel], "time in s", title, 2.9, 5.6)
     changes = "".join(f" -s '{' '.join(change.split())}'" for change in scenario.overrides)
     command = f"perhop run papers/kalampoukas/bandwidth-allocation.toml{changes}"
     caption = f"Mean {unit} after the warm-up{in_unit}: {', '.join(means)}."
@@ -227,14 +219,11 @@ def drawn(name: str, title: str, scenario: Scenario, rows: Rows, result: Result)
 
 def buffers(rows: Rows, scenarios: Mapping[str, Scenario], again: str) -> page.Drawing:
     """Draw throughput against the buffer: two-way points joined, one-way points apart."""
+    named = ((name, row) for (name, quantity), row in rows.items() if quantity == "fast_throughput")
+    shown = [(setup(scenarios[name]), row) for name, row in named if row["table"] == "figure3_2"]
     lines = []
     for alone, way, dash in ((False, "two-way", ":"), (True, "one-way", "none")):
-        own = {
-            setup(scenarios[name]).fast_window / 1024: row
-            for (name, quantity), row in rows.items()
-            if (row["table"], quantity) == ("figure3_2", "fast_throughput")
-            and setup(scenarios[name]).alone == alone
-        }
+        own = {of.fast_window / 1024: row for of, row in shown if of.alone == alone}
         for color, name, marker in ((1, "published", "D"), (3, "printed", "s"), (2, "bounded", "o")):
             values = [{**row, **row["closed_form"]}[name] for row in own.values()]
             y = [math.nan if value is None else value for value in values]

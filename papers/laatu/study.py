@@ -59,10 +59,9 @@ def sections(outcome: Outcome) -> list[Section]:
         for name in ("throughput", "committed", "excess"):
             rates = measured.rows(name, case=case).filter(replication=0).sort("name")["value"]
             panels.append((f"{name}, kbit/s", [bars.Bar(str(i), None, x, None) for i, x in enumerate(rates)]))
-        parts = [
-            f"{one} {measured.values(f'{one}_fairness', case=case)[0]:.3f}"
-            for one in ("total", "committed", "excess")
-        ]
+        names = ("total", "committed", "excess")
+        fairness = [measured.values(f"{name}_fairness", case=case)[0] for name in names]
+        parts = [f"{name} {first:.3f}" for name, first in zip(names, fairness, strict=True)]
         caption = f"An equal share is {CIR_KBPS / FLOWS:g} kbit/s. Fairness here: {', '.join(parts)}."
         command = f"{runs['command']} {settings[f'case={case}']}".rstrip()
         drawings.append(page.drawing(f"figures-{case}", title, bars.draw(panels, title), caption, command))
@@ -108,21 +107,18 @@ def of_tables(_: Outcome) -> dict[str, Any]:
 
 def excess_denominator(table: Mapping[str, float]) -> tuple[float, float]:
     """Return the range of the excess rate, kbit/s, that a table of two decimals implies."""
-    used, excess = table["cir_utilization"], table["excess_utilization"]
-    low, high = (
-        (table["aggregate_throughput"] - (used + off) * CIR_KBPS) / (excess + off) for off in (0.005, -0.005)
-    )
+    used, excess, every = table["cir_utilization"], table["excess_utilization"], table["aggregate_throughput"]
+    low, high = ((every - (used + off) * CIR_KBPS) / (excess + off) for off in (0.005, -0.005))
     return low, high
 
 
 def of_significance(_: Outcome) -> str:
     """Return the significance of each printed difference in fairness, over the five runs of a test."""
-    each, together = (printed()[marking] for marking in MARKINGS)
-    words = []
+    tables, words = [printed()[marking] for marking in MARKINGS], []
     for component in ("committed", "excess", "total"):
-        name = f"{component}_fairness"
-        a, b = each[name], together[name]
-        t, p = welch((a, b), (each[f"{name}_sdev"], together[f"{name}_sdev"]), TEST)
+        a, b = (one[f"{component}_fairness"] for one in tables)
+        first, second = (one[f"{component}_fairness_sdev"] for one in tables)
+        t, p = welch((a, b), (first, second), TEST)
         words.append(f"{component} {a:g} against {b:g} (Welch's t = {t:.1f}, p = {p:.2f})")
     return "; ".join(words)
 
@@ -185,17 +181,10 @@ def record_of(tried: Campaign, measured: Measurements) -> dict[str, Any]:
             rest = [name for name in predicted if not (one == fit["marking"] and name in fit["quantities"])]
             errors[one] = round(relative_error(found[one], tables[one], rest), 4)
         error = relative_error(found[fit["marking"]], tables[fit["marking"]], fit["quantities"])
-        points.append(
-            {
-                "fit": "as fitted",
-                "levels": [int(level) if level.isdigit() else level for level in levels],
-                "error": round(error, 4),
-                "held out": errors,
-                "simulated": {
-                    one: {name: round(value, 4) for name, value in own.items()} for one, own in found.items()
-                },
-            }
-        )
+        rounded = {one: {name: round(value, 4) for name, value in own.items()} for one, own in found.items()}
+        point = [int(level) if level.isdigit() else level for level in levels]
+        points.append({"fit": "as fitted", "levels": point, "error": round(error, 4)})
+        points[-1] |= {"held out": errors, "simulated": rounded}
     every = [(dict(zip(names, one["levels"], strict=True)), one) for one in points]
     every.sort(key=lambda one: one[1]["error"])
     admitted = [one for one in every if table["stated"].items() <= one[0].items()]

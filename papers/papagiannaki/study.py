@@ -188,10 +188,8 @@ def implied(_: Outcome) -> str:
             if own := [one for one in printed("effects", name) if one["component"] in components]:
                 s, half = math.sqrt(error_variance_behind(half_width(own), share)), half_width(own)
                 found.append(f"{name} {'/'.join(components)}: ± {half:.4f}, so s = {s:.3f}")
-        left = 100.0 - sum(shares(name))
-        found.append(
-            f"the table of variation for Table {table} leaves {left:.1f} % to errors and higher orders"
-        )
+        left = f"{100.0 - sum(shares(name)):.1f} % to errors and higher orders"
+        found.append(f"the table of variation for Table {table} leaves {left}")
     return "; ".join(found)
 
 
@@ -215,10 +213,9 @@ def sections(outcome: Outcome) -> Iterator[Section]:
     for name in CLASSES:
         shown, paper, panels = measured(outcome, shown=True).cubes[name], m.as_printed[name], []
         for c in CONGESTION:
-            means = [
-                (one, runs(paper, one, c).mean(), mean_interval(runs(shown, one, c))) for one in strategies
-            ]
-            own = [bars.Bar(one, there, x.mean, (x.low, x.high)) for one, there, x in means]
+            here = {one: mean_interval(runs(shown, one, c)) for one in strategies}
+            there = {one: runs(paper, one, c).mean() for one in strategies}
+            own = [bars.Bar(one, there[one], x.mean, (x.low, x.high)) for one, x in here.items()]
             panels.append((f"{name}, C = {c}, Mbit/s", own))
         title = f"Figure 7: strategies, {name}"
         caption = "Open bars are the paper's. b-b-b is the default, p-a-b stands for copying."

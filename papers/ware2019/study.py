@@ -34,10 +34,8 @@ def setup(scenario: Scenario) -> Setup:
     links = {link.name: link for link in meaning.links}
     slow = links["router->d"]
     rate = slow.rate_bit_s / (8 * (bbr[0].mss_bytes + bbr[0].header_bytes))
-    limit = slow.port.classes[0].limit
-    return Setup(
-        rate, 2 * (slow.delay_s + links["b->router"].delay_s), float(limit.removesuffix("p")), len(bbr)
-    )
+    limit = float(slow.port.classes[0].limit.removesuffix("p"))
+    return Setup(rate, 2 * (slow.delay_s + links["b->router"].delay_s), limit, len(bbr))
 
 
 def model(scenario: Scenario, response: str) -> float | None:

@@ -36,11 +36,13 @@ class Fault:
 
 
 class HintedError(Exception):
-    """An error with a hint at what to do about it."""
+    """An error whose `hint` is what would mend it."""
 
-    def __init__(self, message: str, hint: str = "") -> None:
+    hint = ""
+
+    def __init__(self, message: str, hint: str | None = None) -> None:
         super().__init__(message)
-        self.hint = hint
+        self.hint = self.hint if hint is None else hint
 
 
 class FileError(ScenarioError):

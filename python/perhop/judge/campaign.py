@@ -18,24 +18,13 @@ from perhop.experiment.store import Store
 from perhop.experiment.vocabulary import words_of_design
 from perhop.judge import terms
 from perhop.judge.cells import Cells, layout_of
-from perhop.judge.forms import NOTHING, Forms, References, Stated, unfit, with_derived
+from perhop.judge.forms import NOTHING, Forms, References, Stated, parted, split, unfit, with_derived
 from perhop.judge.grammar import Claim, Claims, ClaimsError, Part, place_of, read
 from perhop.judge.measured import STATISTICS, Measurements, Predicates, Together
-from perhop.judge.parameters import unfit_predicate
+from perhop.judge.parameters import no_predicate, unfit_predicate
 from perhop.judge.printed import FROM_HERE, Printed
-from perhop.judge.quantity import (
-    PRINTED,
-    Asked,
-    Place,
-    Quantity,
-    Subject,
-    Words,
-    among,
-    asked,
-    faults,
-    no_predicate,
-)
-from perhop.judge.splitting import parted, split
+from perhop.judge.quantity import PRINTED, Asked, Place, Quantity, Subject, Words, absent, among, asked
+from perhop.judge.quantity import faults as faults_of
 from perhop.judge.verdict import ClaimPart, Hypothesis, Verdict, compound
 
 
@@ -56,10 +45,7 @@ class JudgedClaim(NamedTuple):
 
 
 class CheckedClaims(NamedTuple):
-    """Claims, and what they are about: without both where a study says it, not the file.
-
-    `beside` are the campaigns whose levels stand beside those of the first.
-    """
+    """Claims, and what they are about where the file says it: a campaign, and those `beside` it."""
 
     claims: Claims
     campaign: Campaign | None
@@ -90,28 +76,11 @@ def checked(
     forms: Forms = NOTHING,
     stated: Stated = NOTHING,
 ) -> CheckedClaims:
-    """Read claims and their campaign, and check the claims against it.
+    """Read claims and their campaign, and check the claims against it; a `ClaimsError` has their mistakes.
 
-    Parameters
-    ----------
-    path
-        Of the claims.
-    campaign
-        That they are to be about, where a store has one: then the file must not name another.
-    only
-        A slice of it that they are to be judged on. In `at` they may leave out a factor of which it keeps one
-        level.
-    predicates
-        As of `perhop.judge.quantity.faults`.
-    forms, stated
-        As of `subject_of`.
-
-    Raises
-    ------
-    OSError
-        The claims cannot be read.
-    ClaimsError
-        They have mistakes.
+    They are to be about a `campaign` where a store has one: then the file must not name another. On a slice,
+    `only`, they may leave out in `at` a factor of which it keeps one level. `predicates` as of
+    `perhop.judge.quantity.faults`, `forms` and `stated` as of `subject_of`.
     """
     claims = read(path)
     name = claims.file.campaign
@@ -125,15 +94,14 @@ def checked(
     if campaign is None:
         return CheckedClaims(claims, None, None)
     campaign = split(claims, campaign)
-    beside = tuple(
-        split(claims, _load(claims, ("beside", k), one)) for k, one in enumerate(claims.file.beside)
-    )
+    places = ((("beside", k), one) for k, one in enumerate(claims.file.beside))
+    beside = tuple(split(claims, _load(claims, at, one)) for at, one in places)
     subject = subject_of(campaign, claims, forms, stated, beside)
     if subject.factorial is not None:
         predicates = _with_terms(predicates)
-    wrong = faults(claims, subject, predicates)
+    wrong = faults_of(claims, subject, predicates)
     if only is not None and wrong:
-        sliced = _placed(claims, faults(claims, _sliced(subject, only), predicates))
+        sliced = _placed(claims, faults_of(claims, _sliced(subject, only), predicates))
         wrong = [one for place, own in _placed(claims, wrong).items() if place in sliced for one in own]
     claims.refuse([*_unknown_words(claims, subject), *wrong])
     return CheckedClaims(claims, campaign, subject, beside)
@@ -150,20 +118,17 @@ def _load(claims: Claims, at: At, name: str) -> Campaign:
     path = claims.path.parent / name
     try:
         return Campaign.load(path)
-    except (OSError, CampaignError) as error:
-        reason, hint = "has mistakes", f"perhop check {path}"
-        if isinstance(error, OSError):
-            reason, hint = str(error.strerror), FROM_HERE
-        raise ClaimsError(claims.diagnostics([Fault(at, f"{name}: {reason}", hint)])) from error
+    except OSError as error:
+        raise ClaimsError(claims.diagnostics([Fault(at, f"{name}: {error.strerror}", FROM_HERE)])) from error
+    except CampaignError as error:
+        fault = Fault(at, f"{name}: has mistakes", f"perhop check {path}")
+        raise ClaimsError(claims.diagnostics([fault])) from error
 
 
 def _placed(claims: Claims, wrong: Sequence[Fault]) -> dict[At, list[Fault]]:
     """Return mistakes by the part that they are in."""
-    places = [
-        place_of(written, i, k)
-        for i, (claim, written) in enumerate(zip(claims.claims, claims.file.claim, strict=True))
-        for k in range(len(claim.parts))
-    ]
+    pairs = enumerate(zip(claims.claims, claims.file.claim, strict=True))
+    places = [place_of(written, i, k) for i, (one, written) in pairs for k in range(len(one.parts))]
     found = {place: [one for one in wrong if one.at[: len(place)] == place] for place in places}
     return {place: own for place, own in found.items() if own}
 
@@ -171,14 +136,12 @@ def _placed(claims: Claims, wrong: Sequence[Fault]) -> dict[At, list[Fault]]:
 def _sliced(subject: Subject, only: Slice) -> Subject:
     """Return what claims may be about in a slice."""
     kept = {name: own for name, own in only.kept.items() if name in subject.levels}
-    treatments = [
-        one for one in subject.treatments if all(one.get(name) in own for name, own in kept.items())
-    ]
-    there = {name: {one.get(name) for one in treatments} for name in subject.levels}
+    within = [one for one in subject.treatments if all(one.get(name) in own for name, own in kept.items())]
+    there = {name: {one.get(name) for one in within} for name in subject.levels}
     return replace(
         subject,
         levels={name: [one for one in own if one in there[name]] for name, own in subject.levels.items()},
-        treatments=treatments,
+        treatments=within,
         responses={
             name: {group: only.kept.get(group, values) for group, values in groups.items()}
             for name, groups in subject.responses.items()
@@ -232,23 +195,11 @@ def subject_of(
 ) -> Subject:
     """Return what claims may be about: factors, groups, responses over several runs, printed values, forms.
 
-    Parameters
-    ----------
-    forms
-        Closed forms of a study, which `about` may name.
-    stated
-        What columns of its printed tables must be like.
-    beside
-        Campaigns whose levels stand beside those of the first.
-
-    Raises
-    ------
-    ClaimsError
-        A campaign beside it does not fit; a table of printed values, or a response made of others, cannot be
-        used.
+    `forms` are closed forms of a study, which `about` may name; `stated` what columns of its printed tables
+    must be like. A `ClaimsError` has the mistakes in campaigns beside it, printed tables and made responses.
     """
-    claims.refuse([*_misfits(campaign, beside), *unfit(claims.file.derived, [campaign, *beside])])
     every = [campaign, *beside]
+    claims.refuse([*_misfits(campaign, beside), *unfit(claims.file.derived, every)])
     by = {column for one in campaign.responses for column in one.by}
     # those of transfers are known only after a run
     names = {"name", "flow"} if by & {"name", "flow"} and any(map(_has_transfers, every)) else set()
@@ -258,12 +209,10 @@ def subject_of(
     responses: dict[str, dict[str, list[str] | None]] = {}
     for one in campaign.responses:
         tables = [own.get(each.table.text, {}) for own in known for each in one.statistics]
-        responses[one.name] = {
-            column: None
-            if is_open({column})
-            else sorted({*chain(*(own.get(column, ()) for own in tables))}) or None
-            for column in one.by
-        }
+        responses[one.name] = dict.fromkeys(one.by)
+        for column in (column for column in one.by if not is_open({column})):
+            values = {*chain(*(own.get(column, ()) for own in tables))}
+            responses[one.name][column] = sorted(values) or None
     responses |= {one.name: responses[one.response] for one in claims.file.derived}
     claims.refuse([*_unknown_responses(claims, responses)])
     units = {one.name: one.unit for one in campaign.responses}
@@ -290,7 +239,7 @@ def subject_of(
         units=units,
     )
     subject = replace(subject, factorial=layout_of(claims, subject))
-    references = References(every, subject, lambda *_: None, forms)
+    references = References(every, subject, forms)
     printed = Printed(claims, references, stated)
     references.printed, references.listed = printed, printed.listed
     about = (PRINTED, *(name for name in forms if name != PRINTED))
@@ -336,8 +285,7 @@ def _unknown_responses(claims: Claims, responses: Mapping[str, object]) -> Itera
         for place, of in enumerate(one.of):
             name = one.name.replace("{of}", of)
             if of not in responses:
-                rule = f"there is no response `{of}`"
-                yield Fault(("statistic", k, "of", place), rule, _core.suggest(of, [*responses]))
+                yield absent(("statistic", k, "of", place), "response", of, responses)
             if name in responses or name in made:
                 hint = "write `{of}` into the name, which stands for the response"
                 yield Fault(("statistic", k, "name"), f"a second response is called `{name}`", hint)
@@ -345,8 +293,7 @@ def _unknown_responses(claims: Claims, responses: Mapping[str, object]) -> Itera
     for k, fitted in enumerate(claims.file.fitted):
         for place, name in enumerate(fitted.response):
             if name not in responses and name not in made:
-                rule = f"there is no response `{name}`"
-                yield Fault(("fitted", k, "response", place), rule, _core.suggest(name, [*responses, *made]))
+                yield absent(("fitted", k, "response", place), "response", name, [*responses, *made])
 
 
 def judge_all(
@@ -355,19 +302,9 @@ def judge_all(
     only: Slice | None = None,
     predicates: Predicates | None = None,
 ) -> list[JudgedClaim]:
-    """Judge claims on what their campaign measured.
+    """Judge claims on what their campaign measured, by functions of a study too.
 
-    Parameters
-    ----------
-    only
-        The slice that was measured; what is asked outside of it is not judged.
-    predicates
-        Functions of a study.
-
-    Raises
-    ------
-    ValueError
-        They are about no campaign.
+    Outside of `only`, a slice that was measured, nothing is judged. About no campaign is a `ValueError`.
     """
     claims, campaign, subject, _ = of_campaign
     if campaign is None or subject is None:
@@ -385,15 +322,11 @@ def judge_all(
                 parts.places.extend({} for _ in made)
                 continue
             outside, quantities = _asked(part, sliced, subject, words)
-            for one in quantities:
-                of, unit = one.quantity, subject.units.get(one.quantity.response)
-                for hypothesis in one.hypotheses:
-                    if outside:
-                        judged = hypothesis.undefined(f"outside of {only}")
-                    else:
-                        judged = judge(measured, hypothesis, of)
-                    parts.parts.append(judged)
-                    parts.units.append(of.unit(unit))
+            for of, hypotheses in ((one.quantity, one.hypotheses) for one in quantities):
+                for one in hypotheses:
+                    nowhere = one.undefined(f"outside of {only}") if outside else None
+                    parts.parts.append(nowhere or judge(measured, one, of))
+                    parts.units.append(of.unit(subject.units.get(of.response)))
                     parts.places.append(of.at)
         found.append(parts)
     return found

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 import polars as pl
 
-from perhop import _core
 from perhop.experiment.fault import Fault
 from perhop.judge.factorial import Cubes, Layout, Printed
 from perhop.judge.grammar import Claims
 from perhop.judge.measured import Measurements
-from perhop.judge.quantity import Place, Quantity, Subject, among
+from perhop.judge.quantity import Place, Quantity, Subject, absent, among
 from perhop.judge.verdict import ClaimPart, Hypothesis, Kind
+from perhop.stats.intervals import Interval
 from perhop.stats.jackknife import jackknife_interval, ratio_of_sums
-from perhop.stats.layout import Cube, Floats, cube
+from perhop.stats.layout import Cube, cube
 
 Statistic = Callable[[Cubes], float]
 """A number that the cells of some replications together give, or those that are printed."""
@@ -26,16 +26,9 @@ Statistic = Callable[[Cubes], float]
 
 @dataclass(frozen=True, kw_only=True)
 class Cells(Measurements):
-    """The measurements of a campaign with a factorial.
+    """The measurements of a campaign with a factorial, beside what a paper prints of its cells.
 
-    Attributes
-    ----------
-    layout
-        The factorial.
-    printed
-        What a paper prints of its cells.
-    in_sample
-        Whether a calibration fitted a response at a place.
+    `in_sample` says whether a calibration fitted a response at a place.
     """
 
     layout: Layout
@@ -96,12 +89,11 @@ class Cells(Measurements):
         count = next(iter(self.cubes.values())).replications
         if count < 3:
             return claimed.undefined(f"{count} replications are too few")
-        about = (
-            None if printed is None else jackknife_interval(range(count), lambda some: of(self._about(some)))
-        )
-        return claimed.estimated(
-            jackknife_interval(range(count), lambda some: of(self._some(some))), None, about
-        )
+
+        def over(about_printed: bool) -> Interval:
+            return jackknife_interval(range(count), lambda some: of(self._some(some, about_printed)))
+
+        return claimed.estimated(over(False), None, None if printed is None else over(True))
 
     def judged(self, hypothesis: Hypothesis, quantity: Quantity) -> ClaimPart:
         """Judge a quantity; a ratio of two places also with its noise about what is printed."""
@@ -116,28 +108,17 @@ class Cells(Measurements):
             about = ratio_of_sums(first - first.mean() + ratio * under, second - second.mean() + under)
         return hypothesis.estimated(ratio_of_sums(first, second), None, about)
 
-    def _some(self, replications: Sequence[int]) -> Cubes:
-        return Cubes(
-            lambda response: _values(
-                self.cubes[response], lambda values: np.take(values, replications, axis=-1)
-            )
-        )
-
-    def _about(self, replications: Sequence[int]) -> Cubes:
-        """Return some replications with their noise about what is printed, in place of their own means."""
+    def _some(self, replications: Sequence[int], about_printed: bool) -> Cubes:
+        """Return some replications, with their noise about what is printed or about their own means."""
 
         def make(response: str) -> Cube:
-            moved = self.as_printed[response].values - self.cubes[response].cells[..., None]
-            return _values(
-                self.cubes[response], lambda values: np.take(values, replications, axis=-1) + moved
-            )
+            own = self.cubes[response]
+            values = np.take(own.values, replications, axis=-1)
+            if about_printed:
+                values = values + (self.as_printed[response].values - own.cells[..., None])
+            return Cube(own.factors, own.levels, values, np.zeros(values.shape, dtype=np.int64))
 
         return Cubes(make)
-
-
-def _values(of: Cube, change: Callable[[Floats], Floats]) -> Cube:
-    values = change(of.values)
-    return Cube(of.factors, of.levels, values, np.zeros(values.shape, dtype=np.int64))
 
 
 def _or_none(of: Statistic, cubes: Cubes) -> float | None:
@@ -148,13 +129,7 @@ def _or_none(of: Statistic, cubes: Cubes) -> float | None:
 
 
 def layout_of(claims: Claims, subject: Subject) -> Layout | None:
-    """Return the factorial that claims are about; None where they name none.
-
-    Raises
-    ------
-    ClaimsError
-        The campaign has not what it names, or not each of its cells.
-    """
+    """Return the factorial that claims name, None without one; a `ClaimsError` if it cannot be."""
     asked = claims.file.factorial
     if asked is None:
         return None
@@ -164,9 +139,8 @@ def layout_of(claims: Claims, subject: Subject) -> Layout | None:
         groups = (groups[name] for groups in subject.responses.values() if name in groups)
         known = subject.levels.get(name) or asked.levels.get(name) or next(groups)
         if known is None or len(known) < 2:
-            rule = (
-                f"`{name}` has one level" if known else f"the values of `{name}` are known only after a run"
-            )
+            unknown = f"the values of `{name}` are known only after a run"
+            rule = f"`{name}` has one level" if known else unknown
             claims.refuse([Fault(("factorial", "factors", k), rule, "leave it out")])
         there = {one.get(name, "") for one in subject.fitting(asked.at)}
         levels.append(tuple(one for one in known or () if name not in subject.levels or one in there))
@@ -187,16 +161,11 @@ def _unknown(claims: Claims, subject: Subject) -> Iterator[Fault]:
     known = dict.fromkeys([*subject.levels, *(name for own in subject.responses.values() for name in own)])
     for k, name in enumerate(asked.factors):
         if name not in known or name in asked.factors[:k]:
-            rule = (
-                f"there is no factor and no group `{name}`"
-                if name not in known
-                else f"`{name}` is there twice"
-            )
-            yield Fault(("factorial", "factors", k), rule, _core.suggest(name, [*known]))
+            found = absent(("factorial", "factors", k), "factor and no group", name, known)
+            yield found if name not in known else replace(found, rule=f"`{name}` is there twice")
     for name, level in asked.at.items():
         if name not in subject.levels:
-            hint = _core.suggest(name, [*subject.levels])
-            yield Fault(("factorial", "at", name), f"there is no factor `{name}`", hint, of_key=True)
+            yield absent(("factorial", "at", name), "factor", name, subject.levels, of_key=True)
         elif level not in subject.levels[name]:
             rule = f"`{name}` has no level `{level}`"
             yield Fault(("factorial", "at", name), rule, among(level, subject.levels[name]))
@@ -204,19 +173,16 @@ def _unknown(claims: Claims, subject: Subject) -> Iterator[Fault]:
         groups = [groups[name] or () for groups in subject.responses.values() if name in groups]
         values = groups[0] if groups else ()
         if not groups:
-            hint = _core.suggest(name, [*known])
-            yield Fault(("factorial", "levels", name), f"there is no group `{name}`", hint, of_key=True)
+            yield absent(("factorial", "levels", name), "group", name, known, of_key=True)
         for k, value in enumerate(own if values else ()):
             if value not in values:
                 rule = f"`{name}` has no value `{value}`"
                 yield Fault(("factorial", "levels", name, k), rule, among(value, values))
     for response, terms in asked.model.items():
+        at = ("factorial", "model", response)
         if response not in subject.responses:
-            hint = _core.suggest(response, [*subject.responses])
-            yield Fault(
-                ("factorial", "model", response), f"there is no response `{response}`", hint, of_key=True
-            )
+            yield absent(at, "response", response, subject.responses, of_key=True)
         for k, term in enumerate(terms):
             if not {*term.split(":")} <= {*asked.factors}:
                 rule = f"`{term}` is no effect of {', '.join(asked.factors)}"
-                yield Fault(("factorial", "model", response, k), rule, "such as `P` or `P:C`")
+                yield Fault((*at, k), rule, "such as `P` or `P:C`")

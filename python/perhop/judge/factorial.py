@@ -30,14 +30,8 @@ class Cubes(dict[str, Cube]):
 class Layout:
     """A factorial within a campaign.
 
-    Attributes
-    ----------
-    factors, levels
-        In the order of axes: factors of the campaign and groups of its responses.
-    at
-        Levels of the factors that do not vary in it.
-    model
-        By response: terms of a paper's model that leaves some out.
+    Its `factors` are those of the campaign and groups of its responses, in the order of axes; `at` has the
+    levels of those that do not vary in it; `model`, by response, the terms of a paper's model.
     """
 
     factors: tuple[str, ...]

@@ -1,17 +1,19 @@
-"""Additions of a study to a campaign: closed forms, responses made of others, parameters that are checked."""
+"""Additions to a campaign: closed forms, responses and factors made of others, checks of what is stated."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import polars as pl
 
 from perhop import _core
+from perhop.experiment.factors import Factor, Level
 from perhop.experiment.fault import Fault
-from perhop.judge.grammar import Derived, Published
-from perhop.judge.quantity import PRINTED, Place, Quantity, among
+from perhop.judge.grammar import Claims, Derived, Published
+from perhop.judge.quantity import PRINTED, Place, Quantity, absent, among
 
 if TYPE_CHECKING:
     from perhop.experiment.definition import Campaign
@@ -43,26 +45,15 @@ class PrintedValue(NamedTuple):
 class References:
     """Values that quantities are compared with: what is printed, and what closed forms give.
 
-    `listed` has the printed ones in order, each with its table and its place.
-
-    Parameters
-    ----------
-    printed
-        Function that gives what is printed, by response and place.
+    `printed` gives what is printed, by response and place; `listed` has it in order, with its tables.
     """
 
-    def __init__(
-        self,
-        campaigns: Sequence[Campaign],
-        subject: Subject,
-        printed: Callable[[str, Place], float | None],
-        forms: Forms = NOTHING,
-    ) -> None:
-        self.subject, self.printed, self.forms = subject, printed, forms
+    def __init__(self, campaigns: Sequence[Campaign], subject: Subject, forms: Forms) -> None:
+        self.subject, self.forms = subject, forms
+        self.printed: Callable[[str, Place], float | None] = lambda *_: None
         self.listed: Sequence[PrintedValue] = ()
-        self._treatments = [
-            (one.scenario, each.overrides) for one in campaigns for each in one.design.treatments
-        ]
+        every = ((one.scenario, each) for one in campaigns for each in one.design.treatments)
+        self._treatments = [(scenario, one.overrides) for scenario, one in every]
         self._scenarios: dict[int, Scenario] = {}
 
     def __call__(self, name: str, response: str, at: Place, effect: Place | None) -> float | None:
@@ -124,27 +115,74 @@ def stated_otherwise(cell: str, run: Run) -> str | None:
 def unfit(derived: Sequence[Derived], campaigns: Sequence[Campaign]) -> Iterator[Fault]:
     """Yield the first mistake of each response that is made of another."""
     known, levels = [one.name for one in campaigns[0].responses], dict[str, list[str]]()
-    for own in (one for campaign in campaigns for one in campaign.design.factors):
-        levels.setdefault(own.name, []).extend(level.name for level in own.levels)
+    for factor in (one for campaign in campaigns for one in campaign.design.factors):
+        levels.setdefault(factor.name, []).extend(level.name for level in factor.levels)
     for k, one in enumerate(derived):
         at = ("derived", k)
         if one.response not in known:
-            rule = f"there is no response `{one.response}`"
-            yield Fault((*at, "response"), rule, _core.suggest(one.response, known))
+            yield absent((*at, "response"), "response", one.response, known)
         elif one.name in [*known, *(other.name for other in derived[:k])]:
             yield Fault((*at, "name"), f"a second response is called `{one.name}`")
         elif len(one.per) != 1:
             yield Fault((*at, "per"), "one factor is needed", "such as `per = { link = { slow = 1e5 } }`")
         else:
-            ((factor, per),) = one.per.items()
-            if factor not in levels:
-                hint = _core.suggest(factor, [*levels])
-                yield Fault((*at, "per", factor), f"there is no factor `{factor}`", hint, of_key=True)
+            ((name, per),) = one.per.items()
+            if name not in levels:
+                yield absent((*at, "per", name), "factor", name, levels, of_key=True)
                 continue
             for level, by in per.items():
-                if level not in levels[factor]:
-                    rule = f"`{factor}` has no level `{level}`"
-                    hint = among(level, levels[factor])
-                    yield Fault((*at, "per", factor, level), rule, hint, of_key=True)
+                if level not in (own := levels[name]):
+                    rule = f"`{name}` has no level `{level}`"
+                    yield Fault((*at, "per", name, level), rule, among(level, own), of_key=True)
                 elif not by:
-                    yield Fault((*at, "per", factor, level), "nothing is divided by zero")
+                    yield Fault((*at, "per", name, level), "nothing is divided by zero")
+
+
+def split(claims: Claims, campaign: Campaign) -> Campaign:
+    """Return a campaign with the factors that a file of claims makes of its own; else a `ClaimsError`.
+
+    Each word of a level is the level of a factor of its own. So a campaign writes out what two factors set
+    together, and claims see both.
+    """
+    for factor, names in claims.file.split.items():
+        claims.refuse([*_faults(campaign, factor, names)])
+        design, place = campaign.design, campaign.design.names.index(factor)
+        levels = [one.name.split(" ") for one in design.factors[place].levels]
+        words = [dict.fromkeys(each) for each in zip(*levels, strict=True)]
+        own = [Factor(name, tuple(map(Level, each))) for name, each in zip(names, words, strict=True)]
+        treatments = [
+            replace(one, levels=(*before, *one.levels[place].split(" "), *one.levels[place + 1 :]))
+            for one in design.treatments
+            for before in [one.levels[:place]]
+        ]
+        factors = (*design.factors[:place], *own, *design.factors[place + 1 :])
+        campaign = replace(campaign, design=replace(design, factors=factors, treatments=tuple(treatments)))
+    return campaign
+
+
+def _faults(campaign: Campaign, factor: str, names: Sequence[str]) -> Iterator[Fault]:
+    """Yield the first mistake in how a factor is split."""
+    known = {one.name: one for one in campaign.design.factors}
+    if factor not in known:
+        rule = f"{campaign.name} has no factor `{factor}`"
+        yield Fault(("split", factor), rule, _core.suggest(factor, [*known]), of_key=True)
+        return
+    for k, name in enumerate(names):
+        if name in known or name in names[:k]:
+            yield Fault(("split", factor, k), f"there is a factor `{name}` already")
+            return
+    for level in known[factor].levels:
+        if len(level.name.split(" ")) != len(names):
+            rule = f"level `{level.name}` is of {len(level.name.split(' '))} words, not {len(names)}"
+            yield Fault(("split", factor), rule, "words have a space between them", of_key=True)
+            return
+
+
+def parted(split: Mapping[str, Sequence[str]], scalars: pl.DataFrame) -> pl.DataFrame:
+    """Return the values of a campaign with the factors that are made of its own, where it has these."""
+    for factor, names in split.items():
+        if factor in scalars.columns:
+            words = pl.col(factor).str.split(" ")
+            made = [words.list.get(k).alias(name) for k, name in enumerate(names)]
+            scalars = scalars.with_columns(made).drop(factor)
+    return scalars

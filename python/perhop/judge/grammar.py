@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -261,21 +263,7 @@ for _kind in (Part, ClaimsFile):
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence that measurements can contradict.
-
-    Attributes
-    ----------
-    id
-        Short name, `K1`.
-    statement
-        What is claimed, in our own words.
-    where
-        Section or page of the paper.
-    parts
-        What must hold for it.
-    ours
-        Which factor, share or tolerance in it is ours and not the paper's; None where none is.
-    """
+    """A sentence that measurements can contradict, as `WrittenClaim` has it, and what must hold for it."""
 
     id: str
     statement: str
@@ -296,19 +284,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Claims:
-    """A file of claims that was read.
-
-    Attributes
-    ----------
-    path
-        Of the file.
-    source
-        As read.
-    file
-        What it says.
-    claims
-        Its claims, each part with what the claim has for all.
-    """
+    """A file of claims that was read; in `claims` each part has what its claim has for all."""
 
     path: Path
     source: bytes = field(repr=False)
@@ -328,15 +304,7 @@ class Claims:
 
 
 def read(path: Path, source: bytes | None = None) -> Claims:
-    """Read a file of claims.
-
-    Raises
-    ------
-    OSError
-        It cannot be read.
-    ClaimsError
-        It has mistakes.
-    """
+    """Read a file of claims; a `ClaimsError` has its mistakes."""
     source = path.read_bytes() if source is None else source
     written = shape.parsed(path, source, ClaimsFile, ClaimsError)
     claims = tuple(map(_claim, written["claim"]))
@@ -392,9 +360,8 @@ def _placed(written: Mapping[str, Any], at: At) -> list[str | int]:
 
 
 def _has(written: Any, at: At) -> bool:
-    if not at:
-        return True
     try:
-        return _has(written[at[0]], at[1:])
+        reduce(getitem, at, written)
     except (KeyError, IndexError, TypeError):
         return False
+    return True

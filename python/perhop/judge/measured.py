@@ -17,7 +17,7 @@ from perhop.judge.quantity import Place, Quantity
 from perhop.judge.verdict import ClaimPart, Hypothesis
 from perhop.stats.intervals import Interval, mean_interval
 from perhop.stats.jackknife import UndefinedRatioError, jackknife_interval
-from perhop.stats.layout import cube, project
+from perhop.stats.layout import cube
 
 Floats = npt.NDArray[np.float64]
 
@@ -42,16 +42,9 @@ Predicates = Mapping[str, Callable[..., list[ClaimPart]]]
 
 @dataclass(frozen=True)
 class Measurements:
-    """The values that a campaign measured.
+    """The values that a campaign measured, `scalars` as `perhop.experiment.store.Store.scalars` gives them.
 
-    Attributes
-    ----------
-    scalars
-        As `perhop.experiment.store.Store.scalars` gives it: a row for each run, response and group; columns
-        `treatment`, one for each factor, `replication`, `response`, one for each column that a response is
-        grouped by, `value`.
-    over_all
-        Responses over all runs of a treatment, which have one value for all replications.
+    `over_all` are responses over all runs of a treatment, which have one value for all replications.
     """
 
     scalars: pl.DataFrame
@@ -76,14 +69,9 @@ class Measurements:
                 yield {**common, "key": None, "replication": test, "response": name, "value": found}
 
     def rows(self, response: str | None = None, **where: str) -> pl.DataFrame:
-        """Return the rows of a response at these levels and groups, ordered by replication.
+        """Return the rows of a response, or of all, at these levels and groups, ordered by replication.
 
-        Without a response, those of all.
-
-        Raises
-        ------
-        KeyError
-            There is none.
+        A `KeyError` where there is none.
         """
         frame = self.scalars if response is None else self._responses.get((response,), self.scalars.clear())
         frame = frame.filter(**where) if where else frame
@@ -92,16 +80,10 @@ class Measurements:
         return frame.sort("replication", maintain_order=True)
 
     def values(self, response: str, **where: str) -> Floats:
-        """Return a response at these levels and groups, a value for each replication.
+        """Return a response at these levels and groups: a value for each replication, NaN without one.
 
-        A replication without a value has NaN.
-
-        Raises
-        ------
-        KeyError
-            It was not measured there.
-        ValueError
-            There are several values of a replication: a factor or a group is missing in `where`.
+        A `KeyError`: it was not measured there. A `ValueError`: a replication has several values, since a
+        factor or a group is missing in `where`.
         """
         frame = self.rows(response, **where)
         if frame["replication"].n_unique() != frame.height:
@@ -127,9 +109,8 @@ class Measurements:
             return self
         places = [quantity.at] if quantity.effect is not None else [quantity.at, quantity.other or {}]
         runs = pl.concat([self.rows(quantity.response, **place) for place in places])
-        each = runs.group_by("treatment").agg(
-            pl.col("replication").n_unique().alias("n"), pl.max("replication").alias("last")
-        )
+        of = pl.col("replication")
+        each = runs.group_by("treatment").agg(of.n_unique().alias("n"), of.max().alias("last"))
         # treatments that ended by themselves have their first ones; a run that failed leaves a gap
         if each["n"].n_unique() == 1 or not (each["n"] == each["last"] + 1).all():
             return self
@@ -161,14 +142,9 @@ class Measurements:
             return hypothesis.undefined(f"the ratio is undefined: {error}")
 
     def sample(self, response: str, at: Place, effect: Place | None) -> Floats:
-        """Return a response at a place, or the effect of levels on it, by replication.
+        """Return a response at a place, or the effect of levels on it, by replication; NaN without a value.
 
-        A replication without a value has NaN.
-
-        Raises
-        ------
-        KeyError, ValueError
-            It was not measured there, or not in every combination of what `at` leaves open.
+        A `KeyError` or `ValueError`: not measured there, or not in each combination of what `at` leaves open.
         """
         if effect is None:
             return self.values(response, **at)
@@ -176,20 +152,14 @@ class Measurements:
         fixed = {"key", "treatment", "replication", "response", "value"}
         varied = [name for name in frame.columns if name not in fixed and frame[name].n_unique() > 1]
         data = cube(frame, varied, replication="replication")
-        axes = data.axes(data.term(effect))
-        place = tuple(
-            own.index(effect[name]) if name in effect else 0
-            for name, own in zip(data.factors, data.levels, strict=True)
-        )
-        return np.array([project(data.values[..., k], axes)[place] for k in range(data.replications)])
+        each = (replace(data, values=data.values[..., [k]]) for k in range(data.replications))
+        return np.array([one.effect_of(effect) for one in each])
 
     def first(self, count: int | None) -> Self:
         """Return the first so many replications of each treatment; without a number all."""
-        return (
-            self
-            if count is None
-            else replace(self, scalars=self.scalars.filter(pl.col("replication") < count))
-        )
+        if count is None:
+            return self
+        return replace(self, scalars=self.scalars.filter(pl.col("replication") < count))
 
     def mean(self, response: str, **where: str) -> float:
         """Return the mean over the replications; NaN where one has no value."""

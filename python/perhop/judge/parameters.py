@@ -30,22 +30,21 @@ def unfit_predicate(predicates: Mapping[str, Callable[..., Any]]) -> Callable[[P
     return lambda part: unfit_of(str(part.predicate), part.parameters, predicates)
 
 
+def no_predicate(part: Part) -> str:
+    """Return what is wrong with a part that names a predicate, where there is no study."""
+    return "a predicate is a function of a study; a campaign has none"
+
+
 def unfit(given: Mapping[str, Any], wanted: Mapping[str, Any]) -> str | None:
     """Return which parameter is unknown, of another type, or missing; None where none is.
 
-    Parameters
-    ----------
-    given
-        Values as TOML has them.
-    wanted
-        Annotation of each parameter: `str`, `int`, `float`, a `Literal`, a list or tuple of one of the first
-        three, or `Annotated[list[str], 2]` where there must be so many.
+    Each is `wanted` by an annotation: `str`, `int`, `float`, a `Literal`, a list or tuple of one of the first
+    three, or `Annotated[list[str], 2]` where there must be so many.
     """
     for name, value in given.items():
         if name not in wanted:
             return f"no parameter {name!r}; known here: {', '.join(wanted)}"
-        instead = _mismatch(value, wanted[name])
-        if instead is not None:
+        if instead := _mismatch(value, wanted[name]):
             return f"{name} is {value!r}, not {instead}"
     missing = [name for name in wanted if name not in given]
     return f"'parameters' has no {', '.join(map(repr, missing))}" if missing else None

@@ -15,15 +15,7 @@ if TYPE_CHECKING:
 
 
 class Kept(NamedTuple):
-    """The promises in one treatment, judged.
-
-    Attributes
-    ----------
-    levels
-        Its level of each factor, by name.
-    parts
-        One for each promise, in order: supported is kept.
-    """
+    """The promises in one treatment, judged: a part for each, of which supported is kept."""
 
     levels: dict[str, str]
     parts: list[ClaimPart]
@@ -46,10 +38,7 @@ class Kept(NamedTuple):
 class Judged(NamedTuple):
     """The promises of a scenario, judged in each treatment.
 
-    Attributes
-    ----------
-    at_every_look
-        Whether the intervals hold however often the replications were looked at.
+    `at_every_look`: whether the intervals hold however often the replications were looked at.
     """
 
     promises: list[Promise]
@@ -61,26 +50,18 @@ class Judged(NamedTuple):
         return min(range(len(self.treatments)), key=lambda place: self._lacks(self.treatments[place]))
 
     def _lacks(self, one: Kept) -> tuple[int, int, float]:
-        lacking = [
-            (promise, part)
+        beyond = [
+            promise.beyond(part.measured.mean) if part.measured else math.inf
             for promise, part in zip(self.promises, one.parts, strict=True)
             if part.verdict is not Verdict.SUPPORTED
         ]
-        beyond = [
-            promise.beyond(part.measured.mean) if part.measured else math.inf for promise, part in lacking
-        ]
-        return len(lacking), one.count(Verdict.CONTRADICTED), max(beyond, default=0.0)
+        return len(beyond), one.count(Verdict.CONTRADICTED), max(beyond, default=0.0)
 
 
 def judge_promises(store: Store, scalars: pl.DataFrame | None = None) -> Judged:
     """Judge what the scenario of a store promises and its campaign measures, in each treatment.
 
-    Where promises are the goal of a race, they are judged as in it.
-
-    Parameters
-    ----------
-    scalars
-        Those of the store, for who has them.
+    Where promises are the goal of a race, they are judged as in it. `scalars` are the store's, if known.
     """
     measured, select = {one.name for one in store.campaign.responses}, store.campaign.select
     promised = [one for one in promises_of(store.campaign.scenario.describe()) if one.name in measured]
@@ -97,11 +78,8 @@ def judge_promises(store: Store, scalars: pl.DataFrame | None = None) -> Judged:
         parts = []
         for one in promised:
             hypothesis = Hypothesis(one.called, "size", one.low, one.high)
-            values = rows.filter(wanted == one.name)["value"]
-            parts.append(
-                hypothesis.mean(values.fill_null(float("nan")).to_numpy(), at_every_look=at_every_look)
-                if len(values)
-                else hypothesis.undefined("no run finished")
-            )
+            values = rows.filter(wanted == one.name)["value"].fill_null(float("nan")).to_numpy()
+            judged = hypothesis.mean(values, at_every_look=at_every_look) if len(values) else None
+            parts.append(judged or hypothesis.undefined("no run finished"))
         found.append(Kept(levels, parts))
     return Judged(promised, found, at_every_look)

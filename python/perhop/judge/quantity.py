@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Literal
 
@@ -25,18 +25,8 @@ PREVIOUS, ALL, PRINTED = "previous", "all", "printed"
 class Quantity:
     """A response somewhere; or its difference from, or ratio to, the same elsewhere.
 
-    Attributes
-    ----------
-    response, at
-        Of the experiment.
-    way
-        What it is.
-    other
-        Where the second is, of an effect its levels.
-    effect
-        Levels whose effect is meant, not the value there.
-    per
-        What it is divided by.
+    `other` is where the second is, of an effect its levels; `effect` has the levels whose effect is meant,
+    not the value there; `per` is what it is divided by.
     """
 
     response: str
@@ -48,12 +38,12 @@ class Quantity:
 
     @property
     def first(self) -> tuple[str, Place, Place | None]:
-        """Place of its first value: response, levels, effect."""
+        """Response, levels and effect of its first value."""
         return self.response, self.at, self.effect
 
     @property
     def second(self) -> tuple[str, Place, Place | None]:
-        """Place of its second value, which it has unless it is alone."""
+        """The same of its second value, which it has unless it is alone."""
         other = self.other or {}
         return (self.response, other, None) if self.effect is None else (self.response, self.at, other)
 
@@ -80,23 +70,13 @@ class Subject:
     ----------
     responses
         By name its groups, and the values of each; None where they are known only after a run.
-    levels
-        Of each factor, in order.
-    treatments
-        Which of them go together.
-    reference
+    reference, references
         What a quantity is to be like, by its name: `"printed"` in a paper, or a model's; None where there is
-        no such value.
+        no such value. The names that `about` may use.
     in_sample
         Whether a calibration fitted a response at a place.
     also
         Names of sets of levels of a factor, beside `"all"` and `"printed"`.
-    references
-        What `about` may name.
-    units
-        Of responses, where they are known.
-    factorial
-        A factorial in it, all of whose cells claims may be about.
     """
 
     responses: Mapping[str, Mapping[str, Sequence[str] | None]]
@@ -126,6 +106,10 @@ class Subject:
         chosen = {name: level for name, level in at.items() if name in self.levels}
         return [one for one in self.treatments if chosen.items() <= one.items()]
 
+    def whole(self, at: Place) -> dict[str, str]:
+        """Return a place with the factors that it leaves out, as those do that do not vary there."""
+        return {**next(iter(self.fitting(at)), {}), **at}
+
     def is_whole(self, fitting: Sequence[Place], at: Place) -> bool:
         """Return whether treatments are every combination of the factors that are left."""
         own = [name for name in self.levels if name not in at]
@@ -134,19 +118,18 @@ class Subject:
 
     def check(self, response: str, at: Place, effect: Place | None) -> Iterator[tuple[str, str, str | None]]:
         """Yield the mistakes in a place: a name in it or none, a rule, a hint."""
-        known, twice = self.known(response), {*at} & {*(effect or {})}
-        wrong = bool(twice)
-        yield from ((name, f"`{name}` is in `at` and in the effect", "leave it out of one") for name in twice)
+        known, wrong = self.known(response), list[tuple[str, str, str | None]]()
+        for name in {*at} & {*(effect or {})}:
+            wrong.append((name, f"`{name}` is in `at` and in the effect", "leave it out of one"))
         for name, level in {**at, **(effect or {})}.items():
             if name not in known:
-                wrong = True
                 rule = f"`{response}` has no factor and no group `{name}`"
-                yield name, rule, _core.suggest(name, list(known))
+                wrong.append((name, rule, _core.suggest(name, list(known))))
             elif (own := known[name]) is not None and level not in own:
-                wrong = True
                 what = "level" if name in self.levels else "value"
-                yield name, f"`{name}` has no {what} `{level}`", among(level, own)
+                wrong.append((name, f"`{name}` has no {what} `{level}`", among(level, own)))
         if wrong:
+            yield from wrong
             return
         fitting = self.fitting(at)
         varied = {name: {one[name] for one in fitting if name in one} for name in self.levels}
@@ -216,13 +199,9 @@ class Words:
 def asked(part: Part, subject: Subject, words: Words) -> Iterator[Asked]:
     """Yield the quantities that a part asks for: one, or one for each of `each`.
 
-    Raises
-    ------
-    DesignError
-        It cannot be asked of this subject.
+    A `DesignError` says why it cannot be asked of this subject.
     """
-    fault = _wrong(part)
-    if fault is not None:
+    if fault := _wrong(part):
         raise DesignError([fault])
     sets = {name: _levels(part, subject, name, levels) for name, levels in part.each.items()}
     for chosen in product(*sets.values()):
@@ -230,8 +209,7 @@ def asked(part: Part, subject: Subject, words: Words) -> Iterator[Asked]:
         response = place.pop("response", None) or part.response or ""
         if response not in subject.responses:
             at: At = ("each", "response") if "response" in part.each else ("response",)
-            rule = f"there is no response `{response}`"
-            raise DesignError([Fault(at, rule, _core.suggest(response, list(subject.responses)))])
+            raise DesignError([absent(at, "response", response, subject.responses)])
         quantity = _quantity(part, response, {**part.at, **place}, sets)
         if quantity is None:
             continue
@@ -250,40 +228,24 @@ def asked(part: Part, subject: Subject, words: Words) -> Iterator[Asked]:
         yield Asked(quantity, tuple(_claimed(part, subject, quantity, described)))
 
 
-def no_predicate(part: Part) -> str:
-    """Return what is wrong with a part that names a predicate, where there is no study."""
-    return "a predicate is a function of a study; a campaign has none"
+def faults(claims: Claims, subject: Subject, predicates: Callable[[Part], str | None]) -> list[Fault]:
+    """Return what claims cannot ask of a subject, before anything runs.
 
-
-def faults(
-    claims: Claims, subject: Subject, predicates: Callable[[Part], str | None] = no_predicate
-) -> list[Fault]:
-    """Return what claims cannot ask of a subject, as faults, before anything runs.
-
-    Parameters
-    ----------
-    claims
-        As read.
-    subject
-        What they are about.
-    predicates
-        Says what is wrong with a part that names a predicate; None where nothing is.
+    `predicates` says what is wrong with a part that names a predicate; None where nothing is.
     """
     found, words = [], Words(claims.file.quantities, claims.file.words)
     for i, (claim, written) in enumerate(zip(claims.claims, claims.file.claim, strict=True)):
         for k, part in enumerate(claim.parts):
             place = place_of(written, i, k)
             if part.predicate is not None:
-                rule = predicates(part)
-                found += [] if rule is None else [Fault((*place, "predicate"), rule)]
+                if rule := predicates(part):
+                    found.append(Fault((*place, "predicate"), rule))
                 continue
             try:
                 if not list(asked(part, subject, words)):
                     found.append(Fault(place, "asks for nothing: no level is left in `each`"))
             except DesignError as error:
-                found += [
-                    Fault((*place, *one.at), one.rule, one.hint, of_key=one.of_key) for one in error.faults
-                ]
+                found += [replace(one, at=(*place, *one.at)) for one in error.faults]
     return found
 
 
@@ -299,18 +261,16 @@ def _wrong(part: Part) -> Fault | None:
     if part.effect is not None and "over" in two:
         return Fault(("over",), "an effect has a difference (`less`), no ratio", of_key=True)
     if len(direction) == 2:
-        return Fault(
-            ("below",), "`above` and `below` do not go together", "for a range: `low` and `high`", of_key=True
-        )
+        hint = "for a range: `low` and `high`"
+        return Fault(("below",), "`above` and `below` do not go together", hint, of_key=True)
     if not (direction or size):
         hint = "add `above` or `below` (a direction), or `low`, `high` or `within` (a size)"
         return Fault((), "nothing is claimed of the quantity", hint)
     if "within" in size and len(size) > 1:
         return Fault((size[0],), f"`within` and `{size[0]}` do not go together", of_key=True)
     if part.about is None and part.within is not None and not (two or part.effect):
-        return Fault(
-            ("within",), "within so much of what?", 'add `about = "printed"` or a number, or `less` or `over`'
-        )
+        hint = 'add `about = "printed"` or a number, or `less` or `over`'
+        return Fault(("within",), "within so much of what?", hint)
     if part.low is not None and part.high is not None and part.low > part.high:
         return Fault(("low",), f"`low` is above `high`, {part.high:g}")
     shares = [one for one in _margins(part) if isinstance(one, str)]
@@ -354,22 +314,21 @@ def _quantity(
     part: Part, response: str, at: dict[str, str], sets: Mapping[str, Sequence[str]]
 ) -> Quantity | None:
     """Return a part's quantity; None for the first of an order, which has none before it."""
-    way: Literal["alone", "less", "over"] = "alone"
-    way = "less" if part.less is not None else "over" if part.over is not None else way
+    way: Literal["less", "over"] = "less" if part.less is not None else "over"
     given = part.less if part.less is not None else part.over
-    other: dict[str, str] | None = None
-    if given is not None:
-        other = dict(at if part.effect is None else part.effect)
-        for name, level in given.items():
-            if level == PREVIOUS:
-                if name not in sets:
-                    rule = f'"previous" is the level before in `each`, which has no `{name}`'
-                    raise DesignError([Fault((way, name), rule, f'add `each = {{ {name} = "all" }}`')])
-                place = sets[name].index(at[name])
-                if place == 0:
-                    return None
-                level = sets[name][place - 1]
-            other[name] = level
+    if given is None:
+        return Quantity(response, at, "alone", None, part.effect, part.per)
+    other = dict(at if part.effect is None else part.effect)
+    for name, level in given.items():
+        if level == PREVIOUS:
+            if name not in sets:
+                rule = f'"previous" is the level before in `each`, which has no `{name}`'
+                raise DesignError([Fault((way, name), rule, f'add `each = {{ {name} = "all" }}`')])
+            place = sets[name].index(at[name])
+            if place == 0:
+                return None
+            level = sets[name][place - 1]
+        other[name] = level
     return Quantity(response, at, way, other, part.effect, part.per)
 
 
@@ -438,6 +397,11 @@ def _about(part: Part, subject: Subject, quantity: Quantity) -> float:
             raise DesignError([Fault(("about",), f"nothing is {part.about} for {where}")])
         return found
     return part.about if part.about is not None else 1.0 if quantity.way == "over" else 0.0
+
+
+def absent(at: At, what: str, name: str, known: Iterable[str], *, of_key: bool = False) -> Fault:
+    """Return the mistake that there is no such response, factor or group."""
+    return Fault(at, f"there is no {what} `{name}`", _core.suggest(name, [*known]), of_key=of_key)
 
 
 def among(level: str, known: Sequence[str]) -> str | None:

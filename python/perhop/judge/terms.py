@@ -26,10 +26,7 @@ def low_order(cube: Cube) -> dict[str, float]:
 def residuals(cube: Cube, kept: Sequence[str]) -> tuple[Floats, Floats]:
     """Return what a model of some terms leaves of every run, and what it predicts.
 
-    Raises
-    ------
-    KeyError
-        There is one replication: residuals are those of runs.
+    A `KeyError` where there is one replication: residuals are those of runs.
     """
     if cube.replications < 2:
         raise KeyError("residuals of single runs")
@@ -79,10 +76,11 @@ def largest(m: Cells, response: str, components: list[str]) -> list[ClaimPart]:
 
 def share(m: Cells, response: str, component: str, at_least: float) -> list[ClaimPart]:
     """Judge what part of the variation a term has."""
-    what = f"{response}: {component}, % of the means' variation"
-    return [
-        m.part(what, "size", lambda cubes: strata(cubes[response]).shares_of_means[component], low=at_least)
-    ]
+
+    def of(cubes: Cubes) -> float:
+        return strata(cubes[response]).shares_of_means[component]
+
+    return [m.part(f"{response}: {component}, % of the means' variation", "size", of, low=at_least)]
 
 
 def wider(m: Cells, responses: Annotated[list[str], 2], factor: str) -> list[ClaimPart]:
@@ -133,10 +131,8 @@ def loses(
         k = m.layout.levels[m.layout.factors.index(over)].index(at)
         return lambda cubes: float(losses(cubes[response], over)[tuple(treatment)][k])
 
-    what, own = (
-        f"{response}: what {''.join(treatment)} loses against the best, {over} = ",
-        m.at(treatment, over),
-    )
+    what = f"{response}: what {''.join(treatment)} loses against the best, {over} = "
+    own = m.at(treatment, over)
     return [m.part(f"{what}{at}", "size", lost(at), high=within, at=[(response, own)]) for at in levels]
 
 

@@ -43,29 +43,10 @@ class Verdict(StrEnum):
 class ClaimPart:
     """One quantity of a claim, with the range it is claimed to lie in.
 
-    Attributes
-    ----------
-    quantity
-        What was measured, in words.
-    kind
-        Whether the range says who is better, or by how much.
-    measured
-        Its value and interval over the replications; None where it has no value.
-    low, high
-        Ends of the claimed range; infinite where there is none.
-    verdict
-        Outcome of this part alone.
-    one_run
-        The 95 % prediction interval of one new run; None where there are too few to say.
-    printed
-        What the paper prints for the quantity.
-    in_sample
-        Whether a calibration fitted what is judged.
-    reason
-        Why nothing is judged.
-    as_printed
-        The interval that the noise of the replications gives about what the paper says; None where it
-        gives no number.
+    What was `measured` has the interval over the replications; None without a value, as `one_run`, the 95 %
+    prediction interval of one new run. `low` and `high` are infinite where the range has no end. `as_printed`
+    is the interval that the noise of the replications gives about what the paper says, if that is a number.
+    `in_sample`: whether a calibration fitted what is judged.
     """
 
     quantity: str
@@ -109,9 +90,7 @@ def judge(measured: Interval, low: float = -math.inf, high: float = math.inf) ->
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """The claim of a part before anything is measured.
-
-    Its fields are those of `ClaimPart` that the claim and the paper give.
+    """The claim of a part before anything is measured: what the claim and the paper give of a `ClaimPart`.
 
     `stated` is the value by the paper's words, where no number of its own is printed.
     """
@@ -156,19 +135,16 @@ class Hypothesis:
         By Student's interval, or by one that holds at every number of replications.
         """
         x = np.asarray(values, dtype=np.float64).ravel()
-        without = int(np.count_nonzero(~np.isfinite(x)))
-        if without:
-            return self.undefined(f"no value in {without} of {x.size} replications")
-        return self.estimated(
-            (sequential_interval if at_every_look else mean_interval)(x), prediction_interval(x)
-        )
+        if lacking := _lacking(np.isfinite(x)):
+            return self.undefined(lacking)
+        interval = sequential_interval if at_every_look else mean_interval
+        return self.estimated(interval(x), prediction_interval(x))
 
     def ratio(self, over: npt.ArrayLike, under: npt.ArrayLike) -> ClaimPart:
         """Judge the ratio of two sums over paired replications; not judged where undefined."""
         x, y = np.asarray(over, dtype=np.float64).ravel(), np.asarray(under, dtype=np.float64).ravel()
-        without = int(np.count_nonzero(~(np.isfinite(x) & np.isfinite(y))))
-        if without:
-            return self.undefined(f"no value in {without} of {x.size} replications")
+        if lacking := _lacking(np.isfinite(x) & np.isfinite(y)):
+            return self.undefined(lacking)
         try:
             measured = ratio_of_sums(x, y)
         except UndefinedRatioError as error:
@@ -179,6 +155,12 @@ class Hypothesis:
         """Return the part without a value and not judged, with the reason."""
         claimed = (self.quantity, self.kind, None, self.low, self.high, Verdict.NOT_JUDGED)
         return ClaimPart(*claimed, printed=self.printed, in_sample=self.in_sample, reason=reason)
+
+
+def _lacking(known: npt.NDArray[np.bool_]) -> str | None:
+    """Return why there is nothing to judge, where replications have no value."""
+    without = known.size - int(np.count_nonzero(known))
+    return f"no value in {without} of {known.size} replications" if without else None
 
 
 def compound(verdicts: Iterable[Verdict]) -> Verdict:
@@ -194,30 +176,11 @@ def compound(verdicts: Iterable[Verdict]) -> Verdict:
     return Verdict.SUPPORTED if found == {Verdict.SUPPORTED} else Verdict.NOT_JUDGED
 
 
-def as_fitted_where_unjudged(fitted: Iterable[Verdict], under: Iterable[Verdict]) -> list[Verdict]:
-    """Return the verdicts of a claim's parts under a reading.
-
-    A part that was not judged under it stays as fitted: the reading says nothing about it.
-    """
-    pairs = zip(fitted, under, strict=True)
-    return [at_fit if own is Verdict.NOT_JUDGED else own for at_fit, own in pairs]
-
-
 def over_readings(fitted: Verdict, others: Iterable[tuple[str, Verdict]]) -> tuple[Verdict, list[str]]:
     """Return the verdict over all readings, and the readings that decide it: of a part, or of a whole claim.
 
-    Parameters
-    ----------
-    fitted
-        Verdict at the fitted point.
-    others
-        Name and verdict of each other reading; of a claim with several parts that of its parts together.
-
-    Returns
-    -------
-    tuple
-        The verdict of the fitted point if no reading changes it, otherwise inconclusive; and the names of
-        the readings that have another. A reading that could not judge says nothing.
+    It is that of the fitted point if no reading changes it, otherwise inconclusive. A reading that could not
+    judge says nothing.
     """
     if fitted is Verdict.NOT_JUDGED:
         return Verdict.NOT_JUDGED, []
@@ -226,10 +189,7 @@ def over_readings(fitted: Verdict, others: Iterable[tuple[str, Verdict]]) -> tup
 
 
 def interval_json(measured: Interval | None) -> list[float] | None:
-    """Return the ends of an interval for JSON, rounded above float noise.
-
-    None where there is no interval, or an end is not finite.
-    """
+    """Return the ends of an interval, rounded above float noise; None without one, or if one is infinite."""
     if measured is None or not (math.isfinite(measured.low) and math.isfinite(measured.high)):
         return None
     return [round(measured.low, 6), round(measured.high, 6)]

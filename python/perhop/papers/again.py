@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from perhop import _core
 from perhop.experiment.executors import ExecutorError
+from perhop.experiment.fault import HintedError
 from perhop.experiment.response import Response
 from perhop.experiment.work import Finished, Task, execute, measures_of
 from perhop.papers.behind import judged
@@ -23,12 +24,8 @@ _SHOWN = 3
 """Differences of a run that are told; a run with other events has others in every value."""
 
 
-class DiffersError(Exception):
-    """Runs that were made again and are not equal to the record; `hint` is what to do."""
-
-    def __init__(self, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.hint = hint
+class DiffersError(HintedError):
+    """Runs that were made again and are not equal to the record."""
 
 
 class Again(NamedTuple):
@@ -60,22 +57,18 @@ def draw(plan: Plan, record: Record, number: int, seed: int) -> list[Again]:
     """
     lines = record.lines
     campaigns = dict(judged(plan))
-    names = {one["of"]: one["treatments"] for one in record.document["runs"]}
-    commands = {one["of"]: one["command"] for one in record.document["runs"]}
+    runs = {one["of"]: one for one in record.document["runs"]}
     settings = {one["name"]: one["settings"] for one in record.document["treatments"]}
     found = dict[str, Again]()
     for place in random.Random(seed).sample(range(len(lines)), len(lines)):
         if len(found) == number:
             break
-        line, campaign = lines[place], campaigns[lines[place]["of"]]
-        treatment = names[line["of"]].index(line["treatment"])
-        own = campaign.design.treatments[treatment].overrides
-        scenario = campaign.scenario.override(*own, f"run.replication={line['replication']}")
-        words = (
-            commands[line["of"]],
-            settings[line["treatment"]],
-            f"-s run.replication={line['replication']}",
-        )
+        line = lines[place]
+        campaign, of = campaigns[line["of"]], runs[line["of"]]
+        treatment = of["treatments"].index(line["treatment"])
+        own, replication = campaign.design.treatments[treatment], f"run.replication={line['replication']}"
+        scenario = campaign.scenario.override(*own.overrides, replication)
+        words = of["command"], settings[line["treatment"]], f"-s {replication}"
         again = Again(line, scenario, campaign.at(treatment), " ".join(filter(None, words)))
         # readings share runs, each of which has a line for each
         found.setdefault(scenario.key().hex(), again)
@@ -85,12 +78,7 @@ def draw(plan: Plan, record: Record, number: int, seed: int) -> list[Again]:
 def differences(drawn: Sequence[Again], executor: Executor, progress: Progress) -> list[str]:
     """Make runs side by side and return a sentence for each that differs from the record.
 
-    `progress` is called with the work done and that of all runs.
-
-    Raises
-    ------
-    ExecutorError
-        A worker died.
+    `progress` is called with the work done and that of all runs. An `ExecutorError`: a worker died.
     """
     under_way = {executor.submit(execute, one.task): place for place, one in enumerate(drawn)}
     work, done, told = [one.scenario.work() for one in drawn], 0.0, dict[int, str]()
@@ -114,12 +102,9 @@ def differences(drawn: Sequence[Again], executor: Executor, progress: Progress) 
 
 def _made(one: Again, finished: Finished) -> dict[str, Any]:
     """Return a run that was made as its line, with the values of every response."""
-    values = {
-        value_name(response.name, value.group): value.value
-        for response in one.responses
-        for value in finished.values
-        if value.measure == response.key
-    }
+    pairs = ((response, value) for response in one.responses for value in finished.values)
+    own = [(response.name, value) for response, value in pairs if value.measure == response.key]
+    values = {value_name(name, value.group): value.value for name, value in own}
     place = {name: one.line[name] for name in ("of", "treatment", "replication")}
     return {**place, "seed": one.scenario.seed, "event_digest": finished.event_digest, **values}
 
@@ -140,9 +125,8 @@ def difference_of(line: Line, made: Line) -> str | None:
     differ = [name for name in {**line, **made} if line.get(name) != made.get(name)]
     if not differ:
         return None
-    shown = [
-        f"{name} {made.get(name, 'none')}, on record {line.get(name, 'none')}" for name in differ[:_SHOWN]
-    ]
+    pairs = ((name, made.get(name, "none"), line.get(name, "none")) for name in differ[:_SHOWN])
+    shown = [f"{name} {now}, on record {then}" for name, now, then in pairs]
     more = [f"{len(differ) - _SHOWN} more"] if len(differ) > _SHOWN else []
     return f"{name_of(made)} has {'; '.join((*shown, *more))}"
 

@@ -20,11 +20,6 @@ def runs_behind(plan: Plan) -> dict[str, Any]:
     how many `replications` and `runs` it has, the `command` that they have in common, and the names of its
     `treatments`. `treatments`: of each its `name`, and the `settings` to add to a command. A replication is
     one setting more, `-s run.replication=0` and so on.
-
-    Raises
-    ------
-    ValueError
-        A campaign has other random numbers in each treatment.
     """
     runs, treatments = [], dict[str, str]()
     for of, campaign in judged(plan):

@@ -93,36 +93,21 @@ def under(
     known: Collection[str] = (),
     parameters: Parameters | None = None,
 ) -> Campaign:
-    """Return a campaign under a reading.
+    """Return a campaign under a reading, where levels of other campaigns are known.
 
     Its settings come before those of the treatments, what it changes by level after those of a treatment that
-    has the level, and what parameters make of the rest last.
-
-    Parameters
-    ----------
-    known
-        Levels that other campaigns have.
-    parameters
-        Those of the study, if it has any.
-
-    Raises
-    ------
-    ValueError
-        It changes what is neither a level nor a parameter, or to what is no list of settings.
+    has the level, and what the study's parameters make of the rest last. A `ValueError`: it changes what is
+    neither a level nor a parameter, or to what is no list of settings.
     """
     levels = {level.name for factor in campaign.design.factors for level in factor.levels}.union(known)
     rest = {name: value for name, value in reading.change.items() if name not in levels}
     for name, settings in reading.change.items():
+        is_list = isinstance(settings, list) and all(type(one) is str for one in settings)
         if name in rest and parameters is None:
-            rule = f"'change' has {name}, which is no level of campaign {campaign.name}"
-            raise PackError(f"reading {reading.id}: {rule}")
-        if name not in rest and not (
-            isinstance(settings, list) and all(type(one) is str for one in settings)
-        ):
-            rule = f"'change': {name} is {settings!r}, not a list of texts"
-            raise PackError(f"reading {reading.id}: {rule}")
+            rule = f"has {name}, which is no level of campaign {campaign.name}"
+            raise PackError(f"reading {reading.id}: 'change' {rule}")
+        if name not in rest and not is_list:
+            raise PackError(f"reading {reading.id}: 'change': {name} is {settings!r}, not a list of texts")
     read = short(campaign, reading.settings_of(campaign.scenario.source))
     read = by_level(read, {name: one for name, one in reading.change.items() if name not in rest})
-    if not parameters or not rest:
-        return read
-    return changed(read, lambda at: parameters(at, rest))
+    return changed(read, lambda at: parameters(at, rest)) if parameters and rest else read

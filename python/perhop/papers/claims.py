@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from perhop.judge.grammar import Claim
-from perhop.judge.verdict import (
-    ClaimPart,
-    Kind,
-    Verdict,
-    as_fitted_where_unjudged,
-    compound,
-    interval_json,
-    over_readings,
-)
+from perhop.judge.verdict import ClaimPart, Kind, Verdict, compound, interval_json, over_readings
 from perhop.papers.error import PackError
 from perhop.papers.power import power_json
 from perhop.papers.readings import Reading, judged_under
@@ -37,8 +29,10 @@ class UnderReading:
 
     def verdicts(self, fitted: Sequence[ClaimPart]) -> list[Verdict]:
         """Return the verdict of each part; one that is not judged under the reading stays as fitted."""
-        own = [p.verdict for p in self.parts]
-        return as_fitted_where_unjudged((p.verdict for p in fitted), own) if self.judges else own
+        if not self.judges:
+            return [p.verdict for p in self.parts]
+        pairs = zip(fitted, self.parts, strict=True)
+        return [at_fit.verdict if p.verdict is Verdict.NOT_JUDGED else p.verdict for at_fit, p in pairs]
 
 
 def claim_entry(
@@ -51,23 +45,8 @@ def claim_entry(
 ) -> dict[str, Any]:
     """Judge a claim as a whole, and return its entry in the document.
 
-    Parameters
-    ----------
-    fitted
-        Parts of the claim at the fitted point.
-    others
-        The same parts under each reading that applies.
-    unjudged
-        Why nothing is to be judged: runs that are too short, readings left out. Empty otherwise.
-    notes
-        Remarks beside the verdict.
-    listed
-        All readings of the study, to count those that the claim was judged under.
-
-    Raises
-    ------
-    PackError
-        A reading has other parts than the fitted point.
+    `others` are its parts under each reading that applies, `listed` all readings of the study, to count
+    those. `unjudged` says why nothing is to be judged: runs that are too short, readings left out.
     """
     for one in others:
         if [p.quantity for p in one.parts] != [p.quantity for p in fitted]:
@@ -169,20 +148,17 @@ def _measured_json(p: ClaimPart) -> dict[str, Any]:
     }
 
 
-def printed_is(fitted: ClaimPart, under: Iterable[tuple[str, ClaimPart]]) -> str | None:
+def printed_is(fitted: ClaimPart, under: Sequence[tuple[str, ClaimPart]]) -> str | None:
     """Return how the printed number compares with one run of ours; None where unknown."""
     printed = fitted.printed
     if printed is None or fitted.one_run is None:
         return None
     if _holds(fitted, printed):
         return "within one run: one run cannot tell"
-    others = list(under)
-    if not others:
+    if not under:
         return "outside one run"
-    holding = [name for name, one in others if _holds(one, printed)]
-    if holding:
-        return f"within one run only under {', '.join(holding)}"
-    return "outside everything that was run"
+    holding = [name for name, one in under if _holds(one, printed)]
+    return f"within one run only under {', '.join(holding)}" if holding else "outside everything that was run"
 
 
 def _holds(p: ClaimPart, value: float) -> bool:
@@ -220,11 +196,8 @@ def _summary(parts: Sequence[dict[str, Any]]) -> str:
 def in_words(p: dict[str, Any]) -> str:
     """Return a part in words: what was measured, what is claimed, and the verdict."""
     low, high = p["claimed"]
-    ends = [
-        "" if low is None else _end(low, "at least", "more than"),
-        "" if high is None else _end(high, "at most", "less than"),
-    ]
-    claimed = " and ".join(end for end in ends if end)
+    ends = (low, "at least", "more than"), (high, "at most", "less than")
+    claimed = " and ".join(_end(*end) for end in ends if end[0] is not None)
     verdict = p["verdict"]
     if p["decided_by"]:
         verdict += f", decided by {', '.join(p['decided_by'])}; {p['at_fit']} as fitted"

@@ -1,18 +1,11 @@
-"""The error of a study whose files cannot be used."""
+"""Errors of studies, with what would mend them."""
 
 from __future__ import annotations
 
+from perhop.experiment.fault import HintedError
 
-class PackError(ValueError):
-    """A pack that is missing or cannot be read; the message names the file.
 
-    `hint` is what would mend it.
-    """
+class PackError(HintedError, ValueError):
+    """A pack that is missing or cannot be read; the message names the file."""
 
-    def __init__(
-        self,
-        message: str,
-        hint: str = "docs/verdicts.md says what these files hold; `git checkout papers` restores them",
-    ) -> None:
-        super().__init__(message)
-        self.hint = hint
+    hint = "docs/verdicts.md says what these files hold; `git checkout papers` restores them"

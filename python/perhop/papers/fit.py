@@ -51,8 +51,6 @@ class Parameter:
         place of {} and whether there is one in place of {on}.
     before, chosen
         Where the search begins; what it ended with, if that is not in the record alone.
-    meaning
-        In words, where the name does not say it.
     only_swept
         Values that the search may not take.
     treatment
@@ -94,7 +92,7 @@ class Parameter:
 class Fit:
     """The content of `calibration.toml`: parameters in the order of the search, and its `[search]`.
 
-    Whoever needs some of `[search]` adds fields, which are called so.
+    A kind of fit that needs some of `[search]` adds fields, which are called so.
     """
 
     parameters: Mapping[str, Parameter]
@@ -113,12 +111,8 @@ class Fit:
 
     def settings(self, point: Mapping[str, Value], treatment: str | None = None) -> list[str]:
         """Return the overrides of the scenario at a point, for a treatment."""
-        return [
-            text
-            for name, one in self.parameters.items()
-            if one.treatment in (None, treatment)
-            for text in one.levels[point[name]]
-        ]
+        some = {name: one for name, one in self.parameters.items() if one.treatment in (None, treatment)}
+        return [text for name, one in some.items() for text in one.levels[point[name]]]
 
     def under(self, reading: str) -> Self:
         """Return the fit with the levels that a reading has of its own."""
@@ -130,33 +124,24 @@ F = TypeVar("F", bound=Fit)
 
 
 def load_fit(folder: Path, kind: type[F]) -> F:
-    """Read the `calibration.toml` of a study.
-
-    Raises
-    ------
-    PackError
-        It is missing or malformed, lacks a field of `kind`, or a value is none of those that are tried.
-    """
-    path, where, parameters = folder / FILE, "search", dict[str, Parameter]()
+    """Read the `calibration.toml` of a study, with the fields that `kind` adds; else a `PackError`."""
+    path, where, parameters = folder / FILE, "", dict[str, Parameter]()
     try:
         table = tomllib.loads(path.read_bytes().decode())
+        where = "search: "
+        search = table["search"]
+        names = [one.name for one in fields(kind) if one.name not in ("parameters", "search")]
+        stated = {name: search[name] for name in names}
+        where = "parameter: "
+        for one in table["parameter"]:
+            where = f"parameter {one.get('name', '?')}: "
+            parameters[one["name"]] = Parameter.of({key: own for key, own in one.items() if key != "name"})
     except OSError as error:
         raise PackError(f"{path}: {error.strerror}") from None
-    except ValueError as error:
-        raise PackError(f"{path}: {error}") from None
-    try:
-        search = table["search"]
-        stated = {
-            one.name: search[one.name] for one in fields(kind) if one.name not in ("parameters", "search")
-        }
-        where = "parameter"
-        for one in table["parameter"]:
-            where = f"parameter {one.get('name', '?')}"
-            parameters[one["name"]] = Parameter.of({key: own for key, own in one.items() if key != "name"})
     except KeyError as error:
-        raise PackError(f"{path}: {where}: has no {error}") from None
+        raise PackError(f"{path}: {where}has no {error}") from None
     except (LookupError, TypeError, AttributeError, ValueError) as error:
-        raise PackError(f"{path}: {where}: {error}") from None
+        raise PackError(f"{path}: {where}{error}") from None
     return kind(parameters, search=search, **stated)
 
 
@@ -174,10 +159,9 @@ class CellFit(Fit):
         By response: standard error of a printed number, in its unit.
     seeds
         How many runs the point that was found has; the search has the first alone.
-    near
-        A reading fits if its error is at most so many times the least.
-    hopeless
-        One with more than so many times the base's is not searched to the end and has one seed.
+    near, hopeless
+        A reading fits if its error is at most so many times the least. One with more than so many times the
+        base's is not searched to the end and has one seed.
     runs
         What all its runs have in `run`.
     """
@@ -206,13 +190,7 @@ class CellFit(Fit):
 
 
 def load_cell_fit(folder: Path, subject: Subject) -> CellFit:
-    """Read the fit of a study.
-
-    Raises
-    ------
-    PackError
-        `calibration.toml` is missing or malformed, or the factorial has not what it names.
-    """
+    """Read the fit of a study; a `PackError` too if the factorial has not what it names."""
     found, path = load_fit(folder, CellFit), folder / FILE
     if subject.factorial is None:
         raise PackError(f"{path}: fits cells, and the claims have no [factorial]")
@@ -240,10 +218,8 @@ def cells_of(subject: Subject, own: CellFit) -> Iterator[tuple[Cell, str, Place]
 
 def printed_of(subject: Subject, own: CellFit) -> dict[Cell, float]:
     """Return what is printed of each cell."""
-    found = {
-        cell: subject.reference(PRINTED, response, place, None)
-        for cell, response, place in cells_of(subject, own)
-    }
+    of = subject.reference
+    found = {cell: of(PRINTED, name, place, None) for cell, name, place in cells_of(subject, own)}
     return {cell: value for cell, value in found.items() if value is not None}
 
 
@@ -251,11 +227,8 @@ def by_seed(
     subject: Subject, own: CellFit, measured: Measurements, treatments: Sequence[str] | None = None
 ) -> list[dict[Cell, float]]:
     """Return the cells of each replication, of all treatments or of some."""
-    values = {
-        cell: measured.values(response, **place)
-        for cell, response, place in cells_of(subject, own)
-        if treatments is None or cell[-1] in treatments
-    }
+    cells = [cell for cell in cells_of(subject, own) if treatments is None or cell[0][-1] in treatments]
+    values = {cell: measured.values(response, **place) for cell, response, place in cells}
     count = min(len(one) for one in values.values())
     return [{cell: float(one[k]) for cell, one in values.items()} for k in range(count)]
 
@@ -269,8 +242,8 @@ class Search:
     """A search for the point with the least error; `measure` is asked for no point twice.
 
     By the part `least_gain` the error must fall for another value to be taken: less may be the luck of a few
-    replications. `best` is where the search is now, `tried` has every point in order, with its error, `last`
-    the values of each parameter with their errors when it was last gone through.
+    replications. `tried` has every point in order, with its error, `last` the values of each parameter with
+    their errors when it was last gone through.
     """
 
     def __init__(self, start: Mapping[str, Value], measure: Measure, least_gain: float = 0.0) -> None:
@@ -292,10 +265,8 @@ class Search:
 
     def points(self, fit: str) -> list[dict[str, Any]]:
         """Return every point tried, for the record, under the name of the fit."""
-        return [
-            {"fit": fit, "levels": list(point.values()), "error": round(error, 4)}
-            for point, error in self.tried
-        ]
+        every = ((list(point.values()), round(error, 4)) for point, error in self.tried)
+        return [{"fit": fit, "levels": levels, "error": error} for levels, error in every]
 
     def go_through(self, values: Mapping[str, Sequence[Value]]) -> bool:
         """Take the best of some values of each of some parameters, the present one among them.
@@ -323,21 +294,14 @@ def fit_record(
     points: Sequence[Mapping[str, Any]],
     **more: Any,
 ) -> dict[str, Any]:
-    """Return the record of a study's calibration to some of the printed numbers.
-
-    `more` is what else the study records.
+    """Return the record of a study's calibration to some of the printed numbers, with what else it records.
 
     Of each fit, `BASE` among them, the point that was `chosen`, its `error`, what was `tried` last of each
     parameter, and what else is known of it; of every point its `fit`, `levels` and `error`.
     """
-    return {
-        "paper": key,
-        "command": f"perhop reproduce {key} --calibrate",
-        "fitted": list(fitted),
-        **more,
-        "fits": fits,
-        "points": points,
-    }
+    command = f"perhop reproduce {key} --calibrate"
+    own = {"paper": key, "command": command, "fitted": list(fitted)}
+    return {**own, **more, "fits": fits, "points": points}
 
 
 def read_record(folder: Path) -> dict[str, Any]:
@@ -347,21 +311,11 @@ def read_record(folder: Path) -> dict[str, Any]:
 
 def fit_section(fit: Fit, record: Mapping[str, Any], text: Sequence[str], tables: Sequence[Table]) -> Section:
     """Return the section on a calibration: the study's own tables, then what was tried."""
-    base = record["fits"][BASE]
-    rows = [
-        (
-            f"{name}: {one.meaning}" if one.meaning else name,
-            ", ".join(f"{value} ({error:.3f})" for value, error in base["tried"][name]),
-            str(one.before),
-            str(base["chosen"][name]),
-        )
-        for name, one in fit.parameters.items()
-    ]
-    every = Table(
-        "What was tried, with the error of the fit when it was last searched",
-        ("parameter", "tried", "before", "chosen"),
-        rows,
-        4,
-        command=record["command"],
-    )
+    base, rows = record["fits"][BASE], []
+    for name, one in fit.parameters.items():
+        tried = ", ".join(f"{value} ({error:.3f})" for value, error in base["tried"][name])
+        called = f"{name}: {one.meaning}" if one.meaning else name
+        rows.append((called, tried, str(one.before), str(base["chosen"][name])))
+    title = "What was tried, with the error of the fit when it was last searched"
+    every = Table(title, ("parameter", "tried", "before", "chosen"), rows, 4, command=record["command"])
     return Section("calibration", "Calibration", text, [*tables, every])

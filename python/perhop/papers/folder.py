@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -11,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from perhop.experiment import definition, shape
 from perhop.experiment.definition import Campaign, CampaignError
-from perhop.experiment.fault import Fault
+from perhop.experiment.fault import At, Fault, FileError
 from perhop.experiment.kinds import is_study
 from perhop.judge.campaign import checked, subject_of
+from perhop.judge.forms import Forms
 from perhop.judge.grammar import Claims, ClaimsError, ClaimsFile
 from perhop.judge.parameters import unfit_predicate
 from perhop.papers import folder_faults, readings
@@ -31,13 +33,7 @@ OWN = Path(__file__).parents[1] / "papers_data"
 
 
 def own_folder(key: str) -> Path:
-    """Return the folder of a study of the project.
-
-    Raises
-    ------
-    PackError
-        There is none; the message lists those there are.
-    """
+    """Return the folder of a study of the project; a `PackError` lists those there are."""
     known = sorted(path.parent.name for path in OWN.glob(f"*/{FILE}"))
     if key not in known:
         raise PackError(f"no pack {key!r}; there is {', '.join(known) or 'none'}")
@@ -61,23 +57,10 @@ def find_study(called: str, *, trust: bool = True) -> Study | None:
 
 
 def load(folder: Path, called: str = "", *, trust: bool = True) -> Study:
-    """Read a study.
+    """Read a study, called by its name if it is one of the project, else by its path.
 
-    Parameters
-    ----------
-    called
-        Its name, of a study of the project; others are named by their path.
-    trust
-        Whether its `study.py` may run.
-
-    Raises
-    ------
-    OSError
-        It has no `study.toml`, or a file cannot be read.
-    StudyError
-        Its files have mistakes; all that can be told at once.
-    PackError
-        Its `study.py` may not run, or ends with an error.
+    A `StudyError` has all mistakes in its files that can be told at once; a `PackError`: its `study.py` may
+    not run (`trust`), or ends with an error.
     """
     reader = _Reader(folder, called, trust)
     found = reader.read()
@@ -87,21 +70,16 @@ def load(folder: Path, called: str = "", *, trust: bool = True) -> Study:
 
 
 def check(folder: Path) -> tuple[Study | None, list[Diagnostic], list[Diagnostic]]:
-    """Return a study if it has no mistakes, its mistakes, and warnings of its campaigns.
-
-    Raises
-    ------
-    OSError, PackError
-        As of `load`.
-    """
+    """Return a study if it has no mistakes, its mistakes, and warnings; errors as of `load`."""
     reader = _Reader(folder, "", True)
     found = reader.read()
-    warnings = []
-    for one in () if found is None else found.campaigns:
-        path = one.claims.path.parent / one.name
+    warnings: list[Diagnostic] = []
+    for path in [one.claims.path.parent / one.name for one in found.campaigns] if found else ():
         # those that code makes have no file
         warnings += definition.read(path).warnings if path.is_file() else []
-    return found, reader.mistakes, [*warnings, *(reader.unseen(found) if found else ())]
+    if found:
+        warnings += reader.of_readings(folder_faults.unseen_under, found, found.readings, are_warnings=True)
+    return found, reader.mistakes, warnings
 
 
 class _Reader:
@@ -123,39 +101,41 @@ class _Reader:
         except StudyError as error:
             self.mistakes += error.diagnostics
             return None
-        code = self.code()
-        about = [self.about(k, name, code) for k, name in enumerate(file.claims)]
-        if not about:
+        code, about, past = self.code(), list[About](), list[tuple[str, Campaign]]()
+        for k, name in enumerate(file.claims):
+            with self.noting(name, ("claims", k)):
+                about.append(self.about(name, code))
+        if not file.claims:
             self.tell([Fault(("claims",), "there is no file of claims", 'write `claims = ["claims.toml"]`')])
-        known = tuple(one for one in about if one is not None)
-        self.claimed_twice(known)
-        words = known[0].claims.file.words if known else {}
-        beyond = [self.beyond(k, name, words, code) for k, name in enumerate(file.beyond)]
+        self.claimed_twice(about)
+        for k, name in enumerate(file.beyond):
+            with self.noting(name, ("beyond", k)):
+                past.append((name, Campaign.load(self.shown / name)))
         # what they are made of has its own mistakes
-        swept = {} if self.mistakes else self.sweeps(code)
-        beyond += [self.nothing_claimed(name, one, words, code) for name, one in swept.items()]
+        past += [] if self.mistakes else self.sweeps(code).items()
         self.mistakes = list({one["rendered"]: one for one in self.mistakes}.values())
         if self.mistakes:
             return None
-        past = tuple(one for one in beyond if one is not None)
-        study = Study(self.folder, self.called, file, known, (), code, self.place, past)
+        words, forms = about[0].claims.file.words, getattr(code, "FORMS", {})
+        beyond = [self.nothing_claimed(name, one, words, forms) for name, one in past]
+        study = Study(self.folder, self.called, file, tuple(about), (), code, self.place, tuple(beyond))
         study = replace(study, readings=self.readings(study))
         self.tell(folder_faults.in_study(study))
         if self.mistakes:
             return None
-        fit = load_cell_fit(study.folder, known[0].subject) if file.refit else None
+        fit = load_cell_fit(study.folder, about[0].subject) if file.refit else None
         return replace(study, fit=fit)
 
-    def unseen(self, study: Study) -> list[Diagnostic]:
-        """Return warnings of responses that look for what a reading takes away."""
-        path = self.shown / readings.FILE
-        singles = [one for one in study.readings if not one.of]
-        faults = [
-            fault
-            for k, one in enumerate(singles)
-            for fault in folder_faults.unseen_under(study, one, ("reading", k))
-        ]
-        return shape.diagnostics(path, path.read_bytes(), faults, are_warnings=True) if faults else []
+    @contextmanager
+    def noting(self, name: str, at: At) -> Iterator[None]:
+        """Note the mistakes in a file that `study.toml` names in a place."""
+        try:
+            yield
+        except OSError as error:
+            self.tell([Fault(at, f"{name}: {error.strerror}", "the path begins at this folder")])
+        except FileError as error:
+            cause = error.__cause__
+            self.mistakes += cause.diagnostics if isinstance(cause, CampaignError) else error.diagnostics
 
     def tell(self, faults: Iterable[Fault]) -> None:
         """Note mistakes in `study.toml`."""
@@ -182,45 +162,20 @@ class _Reader:
             raise self.failed(error) from error
         return module
 
-    def about(self, k: int, name: str, code: ModuleType | None) -> About | None:
+    def about(self, name: str, code: ModuleType | None) -> About:
         """Return a file of claims with its campaign."""
-        path, predicates = self.shown / name, getattr(code, "PREDICATES", {})
-        forms, stated = getattr(code, "FORMS", {}), getattr(code, "STATED", {})
-        try:
-            found = checked(path, None, None, unfit_predicate(predicates), forms, stated)
-        except OSError as error:
-            self.tell([Fault(("claims", k), f"{name}: {error.strerror}", "the path begins at this folder")])
-            return None
-        except ClaimsError as error:
-            cause = error.__cause__
-            self.mistakes += cause.diagnostics if isinstance(cause, CampaignError) else error.diagnostics
-            return None
+        predicates, forms, stated = (getattr(code, one, {}) for one in ("PREDICATES", "FORMS", "STATED"))
+        found = checked(self.shown / name, None, None, unfit_predicate(predicates), forms, stated)
         claims, campaign, subject, beside = found
         if campaign is None or subject is None or claims.file.campaign is None:
             hint = 'add `campaign = "campaign.toml"` at the top'
-            self.mistakes += claims.diagnostics([Fault((), "which campaign is it about?", hint)])
-            return None
+            raise ClaimsError(claims.diagnostics([Fault((), "which campaign is it about?", hint)]))
         return About(claims.file.campaign, claims, campaign, subject, beside)
 
-    def beyond(self, k: int, name: str, words: Mapping[str, str], code: ModuleType | None) -> About | None:
-        """Return a campaign about which nothing is claimed."""
-        path = self.shown / name
-        try:
-            campaign = Campaign.load(path)
-        except OSError as error:
-            self.tell([Fault(("beyond", k), f"{name}: {error.strerror}", "the path begins at this folder")])
-            return None
-        except CampaignError as error:
-            self.mistakes += error.diagnostics
-            return None
-        return self.nothing_claimed(name, campaign, words, code)
-
-    def nothing_claimed(
-        self, name: str, campaign: Campaign, words: Mapping[str, str], code: ModuleType | None
-    ) -> About:
+    def nothing_claimed(self, name: str, campaign: Campaign, words: Mapping[str, str], forms: Forms) -> About:
         """Return a campaign as what nothing is claimed of."""
         claims = Claims(self.shown / "claims.toml", b"", ClaimsFile(claim=[], words=dict(words)), ())
-        return About(name, claims, campaign, subject_of(campaign, claims, getattr(code, "FORMS", {})))
+        return About(name, claims, campaign, subject_of(campaign, claims, forms))
 
     def sweeps(self, code: ModuleType | None) -> Mapping[str, Campaign]:
         """Return the campaigns past the paper that `study.py` makes, by name."""
@@ -240,10 +195,8 @@ class _Reader:
         taken: dict[str, str] = {}
         for place, one in enumerate(about):
             if one.name in [other.name for other in about[:place]]:
-                rule = f"{one.name} has claims already"
-                self.mistakes += one.claims.diagnostics(
-                    [Fault(("campaign",), rule, "write them in one file")]
-                )
+                fault = Fault(("campaign",), f"{one.name} has claims already", "write them in one file")
+                self.mistakes += one.claims.diagnostics([fault])
             twice = [
                 Fault(("claim", k, "id"), f"{taken[claim.id]} has a claim `{claim.id}` already")
                 for k, claim in enumerate(one.claims.claims)
@@ -254,21 +207,23 @@ class _Reader:
 
     def readings(self, study: Study) -> tuple[Reading, ...]:
         """Return the readings of `readings.toml`, none without one."""
-        path = self.shown / readings.FILE
-        if not path.is_file():
-            return ()
-        source = path.read_bytes()
-        try:
-            found = readings.read(path, source, [claim.id for claim in study.claims])
-        except StudyError as error:
-            self.mistakes += error.diagnostics
-            return ()
-        singles = [one for one in found if not one.of]
-        faults = [
-            fault
-            for k, one in enumerate(singles)
-            for fault in folder_faults.under_reading(study, one, ("reading", k))
-        ]
-        if faults:
-            self.mistakes += shape.diagnostics(path, source, faults)
+        path, found = self.shown / readings.FILE, tuple[Reading, ...]()
+        if path.is_file():
+            source, claims = path.read_bytes(), [claim.id for claim in study.claims]
+            with self.noting(path.name, ()):
+                found = readings.read(path, source, claims)
+            self.mistakes += self.of_readings(folder_faults.under_reading, study, found)
         return found
+
+    def of_readings(
+        self,
+        faults: Callable[[Study, Reading, At], Iterable[Fault]],
+        study: Study,
+        found: Sequence[Reading],
+        are_warnings: bool = False,
+    ) -> list[Diagnostic]:
+        """Return the mistakes, or warnings, that campaigns have under readings."""
+        singles = [one for one in found if not one.of]
+        every = [each for k, one in enumerate(singles) for each in faults(study, one, ("reading", k))]
+        path = self.shown / readings.FILE
+        return shape.diagnostics(path, path.read_bytes(), every, are_warnings=are_warnings) if every else []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -79,8 +78,7 @@ def _faulty(make: Callable[[], Campaign], settings: Sequence[str], at: At) -> It
 def _forms(study: Study) -> Iterator[Fault]:
     """Yield the mistakes in the quick form, and in how runs under readings differ."""
     file, known = study.file, [claim.id for claim in study.claims]
-    if file.quick.claims is not None:
-        yield from form.unknown(("quick", "claims"), file.quick.claims, known)
+    yield from form.unknown(("quick", "claims"), file.quick.claims or (), known)
     forms: dict[str, form.Under] = {"quick": file.quick, "under": file.under}
     times: dict[At, int | None] = {(name, "replications"): own.replications for name, own in forms.items()}
     for at, many in {("rows_of",): file.rows_of, **times}.items():
@@ -96,9 +94,8 @@ def _forms(study: Study) -> Iterator[Fault]:
         if not any(less(one, own.without).design.treatments for one in study.fitted):
             yield Fault((name, "without"), "no treatment is left")
     factors = [name for one in study.about for name in one.subject.levels]
-    if study.file.read_by not in (None, *factors):
-        name = str(study.file.read_by)
-        yield Fault(("read_by",), f"there is no factor `{name}`", among(name, factors))
+    if file.read_by is not None and file.read_by not in factors:
+        yield Fault(("read_by",), f"there is no factor `{file.read_by}`", among(file.read_by, factors))
 
 
 def unknown_levels(study: Study, at: At, named: Mapping[str, object]) -> Iterator[Fault]:
@@ -133,8 +130,9 @@ def _told(study: Study) -> Iterator[Fault]:
     file, claims = study.file, {claim.id: about for about in study.about for claim in about.claims.claims}
     for k, row in enumerate(file.row):
         yield from _asked(study, row, ("row", k)) if row.made is None else _made(study, row, ("row", k))
+    tables = [*dict.fromkeys(row.table for row in file.row)]
     for k, name in enumerate(file.told):
-        if name not in (tables := [*dict.fromkeys(row.table for row in file.row)]):
+        if name not in tables:
             yield Fault(("told", k), f"no row is of a table `{name}`", among(name, tables))
     for about in study.about if file.row else ():
         yield from _without_row(study, about)
@@ -142,9 +140,8 @@ def _told(study: Study) -> Iterator[Fault]:
         yield from _asked(study, section, ("section", k))
     if file.draw:
         first = next(iter(study.about[0].subject.responses))
-        for fault in _asked(study, form.Asked(response=first, each=file.draw), ()):
-            if fault.at[:1] == ("each",):
-                yield replace(fault, at=("draw", *fault.at[1:]))
+        drawn = _asked(study, form.Asked(response=first, each=file.draw), ())
+        yield from (replace(one, at=("draw", *one.at[1:])) for one in drawn if one.at[:1] == ("each",))
     for claim, factor in file.by_row.items():
         at: At = ("by_row", claim)
         if claim not in claims:
@@ -166,18 +163,14 @@ def _without_row(study: Study, about: About) -> Iterator[Fault]:
     """Yield the first printed value of a campaign that no row has."""
     names = (None, *(one.name for one in study.campaigns))
     rows = [row for row in study.file.row if row.campaign in names and row.made is None]
+    own = [row for row in rows if study.of(row.campaign) is about]
     try:
-        asked = [
-            one.quantity for row in rows if study.of(row.campaign) is about for one in about.quantities(row)
-        ]
+        asked = [one.quantity for row in own for one in about.quantities(row)]
     except DesignError:
         return
+    places = [(of.response, about.subject.whole(of.at)) for of in asked]
     for table, _, response, place, _ in about.references.listed:
-        if not any(
-            of.response == response
-            and place.items() <= {**next(iter(about.subject.fitting(of.at)), {}), **of.at}.items()
-            for of in asked
-        ):
+        if not any(of == response and place.items() <= at.items() for of, at in places):
             where = ", ".join(f"{name} = {level}" for name, level in place.items())
             yield Fault(("row",), f"{table.file} prints `{response}` at {where}, which no row has")
             return
@@ -206,17 +199,12 @@ def _drawn(study: Study) -> Iterator[Fault]:
         for name, value in finding.values.items():
             yield from _valued(study, value, ("finding", k, "values", name))
         try:
-            parsed = [
-                (name, spec) for _, name, spec, _ in Formatter().parse(finding.text) if name is not None
-            ]
-            for name, spec in parsed:
-                format(1.0, (spec or "") if name in finding.values else "")
+            for _, field, spec, _ in [*Formatter().parse(finding.text)]:
+                format(1.0, spec if spec and field in finding.values else "")
         except ValueError as error:
             yield Fault(("finding", k, "text"), str(error), "a brace is written twice, {{ and }}")
             continue
-        fields = {name for name, _ in parsed}
-        fields = {re.split(r"[.\[]", name, maxsplit=1)[0] for name in fields}
-        for name in sorted(fields - finding.values.keys() - study.numbers.keys()):
+        for name in sorted(form.fields(finding.text) - finding.values.keys() - study.numbers.keys()):
             hint = _core.suggest(name, list(finding.values)) or f"add it to `values`, or write {{{{{name}}}}}"
             yield Fault(("finding", k, "text"), f"there is no value `{name}`", hint)
 
@@ -245,14 +233,13 @@ def _asked(study: Study, part: form.Asked, at: At, *, alone: bool = False) -> It
     about = study.of(part.campaign)
     if isinstance(part, form.Figure):
         yield from _against(part, about.subject, at)
-    if isinstance(part, form.Figure) and part.kind not in (*BY_LEVEL, "map"):
-        yield from _analysed(about.subject, part, at)
-        return
+        if part.kind not in (*BY_LEVEL, "map"):
+            yield from _analysed(about.subject, part, at)
+            return
     try:
         found = about.quantities(part)
     except DesignError as error:
-        for fault in error.faults:
-            yield Fault((*at, *fault.at), fault.rule, fault.hint, of_key=fault.of_key)
+        yield from (replace(fault, at=(*at, *fault.at)) for fault in error.faults)
         return
     if isinstance(part, form.Rows):
         try:
@@ -265,11 +252,10 @@ def _asked(study: Study, part: form.Asked, at: At, *, alone: bool = False) -> It
 
 def _against(figure: form.Figure, subject: Subject, at: At) -> Iterator[Fault]:
     """Yield what is wrong with `against`, which ellipses have and no other figure."""
-    if figure.against is None:
-        if figure.kind == "ellipses":
-            yield Fault(
-                at, "ellipses need `against`, the response to the right", 'such as `against = "wait"`'
-            )
+    if figure.against is None and figure.kind == "ellipses":
+        yield Fault(at, "ellipses need `against`, the response to the right", 'such as `against = "wait"`')
+    elif figure.against is None:
+        return
     elif figure.kind != "ellipses":
         yield Fault((*at, "against"), "only ellipses are drawn against a response", of_key=True)
     elif subject.responses.get(figure.against) != subject.responses.get(figure.response or ""):

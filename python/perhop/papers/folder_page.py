@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product
 from typing import Any, cast
@@ -15,7 +15,7 @@ import polars as pl
 from perhop.experiment.analyze import analyze, asked_of
 from perhop.judge.cells import Cells
 from perhop.judge.measured import Measurements
-from perhop.papers import ellipses, form, model, refit
+from perhop.papers import figures, form, refit
 from perhop.papers.outcome import Outcome, Value, values_of
 from perhop.papers.study import About, Study
 from perhop.plot import comparison, maps
@@ -29,16 +29,11 @@ from perhop.units import Scale
 def page_of(study: Study, outcome: Outcome) -> str:
     """Return the page as HTML."""
     measured = {**outcome.shown, **outcome.beyond}
-    sections = [
-        section
-        for k, figure in enumerate(study.file.figure, 1)
-        if (section := _section(study, figure, k, measured, outcome.document["command"])) is not None
-    ]
-    own: Callable[[Outcome], Sequence[Section]] | None = getattr(study.code, "sections", None)
-    sections = [*(own(outcome) if own else []), *sections]
+    command, own = outcome.document["command"], getattr(study.code, "sections", lambda _: ())
+    drawn = [_section(study, one, k, measured, command) for k, one in enumerate(study.file.figure, 1)]
+    sections: list[Section] = [*own(outcome), *filter(None, drawn)]
     if study.fit is not None:
-        first = outcome.measured[study.about[0].name]
-        sections.append(refit.section(study, first, outcome.document["command"]))
+        sections.append(refit.section(study, outcome.measured[study.about[0].name], command))
     if study.file.citation is not None:
         sections.append(Section("paper", "The paper", [_cited(study.file.citation)]))
     return render(
@@ -91,20 +86,16 @@ def _section(
     if about.name not in measured:
         return None
     if figure.kind == "ellipses":
-        return ellipses.section(study, figure, about, id_, measured[about.name], command)
+        return figures.of_ellipses(study, figure, about, id_, measured[about.name], command)
     if figure.kind == "model":
-        return model.section(study, figure, about, id_, cast(Cells, measured[about.name]), command)
+        return figures.of_model(study, figure, about, id_, cast(Cells, measured[about.name]), command)
     if figure.kind not in ("means", "map"):
         return _analysed(about, figure, id_, measured[about.name], command)
     drawings, tables = list[page.Drawing](), list[Table]()
     for first, drawn in figure_of(study, figure, measured).items():
         svg = drawn.map() if figure.kind == "map" else drawn.svg()
-        told = (
-            "" if drawings else figure.caption,
-            drawn.distances(),
-            _above(study, figure, first, drawn, measured),
-        )
-        caption = " ".join(filter(None, told))
+        above = _above(study, figure, first, drawn, measured)
+        caption = " ".join(filter(None, ("" if drawings else figure.caption, drawn.distances(), above)))
         name = f"{id_}-{len(drawings) + 1}" if first else id_
         drawings.append(page.drawing(name, drawn.title, svg, caption, command, drawn.csv()))
         if about not in study.beyond:
@@ -122,21 +113,15 @@ def figure_of(study: Study, figure: form.Figure, measured: Mapping[str, Measurem
         if one.part.measured is not None:
             first = one.levels[0] if figure.apart else ""
             groups.setdefault(first, {})[one.levels[figure.apart :]] = one
-    return {
-        first: Means(
-            study, figure, about, f"{figure.title}: {about.words.word(first)}" if first else figure.title, own
-        )
-        for first, own in groups.items()
-    }
+    return {first: Means(study, figure, about, first, own) for first, own in groups.items()}
 
 
 def _above(
     study: Study, figure: form.Figure, first: str, drawn: Means, measured: Mapping[str, Measurements]
 ) -> str:
     """Return in a sentence where one of two lines of a response is above the other; else nothing."""
-    if figure.kind != "means" or len(drawn.each) != 2 or len(drawn.levels[0]) != 2:
-        return ""
-    if figure.less or figure.over or figure.effect:
+    compared = figure.less or figure.over or figure.effect
+    if figure.kind != "means" or len(drawn.each) != 2 or len(drawn.levels[0]) != 2 or compared:
         return ""
     (name, axis), (one, other), points = drawn.each, drawn.levels[0], drawn.levels[1]
     if name == "response":
@@ -167,42 +152,31 @@ class Means:
         study: Study,
         figure: form.Figure,
         about: About,
-        title: str,
+        of: str,
         values: Mapping[tuple[str, ...], Value],
     ) -> None:
-        def label(name: str) -> str:
-            return study.file.labels.get(name, name)
-
-        self.figure, self.title, self.values, self.word = figure, title, values, about.words.word
-        first = next(iter(values.values()))
-        self.scale = Scale.of(first.unit, max(abs(one.mean) for one in values.values()))
+        self.figure, self.values, self.word = figure, values, about.words.word
+        self.title = f"{figure.title}: {self.word(of)}" if of else figure.title
+        every, labels = [*values.values()], study.file.labels
+        self.scale = Scale.of(every[0].unit, max(abs(one.mean) for one in every))
         self.each = [*figure.each][figure.apart :]
-        self.names = [label(name) for name in self.each]
-        self.forms = [
-            name
-            for name in about.references.forms
-            if any(one.forms[name] is not None for one in values.values())
-        ]
+        self.names = [labels.get(name, name) for name in self.each]
+        known = about.references.forms
+        self.forms = [name for name in known if any(one.forms[name] is not None for one in every)]
         self.levels = [list(dict.fromkeys(at[k] for at in values)) for k in range(len(self.names))]
-        self.printed = any(one.part.printed is not None for one in values.values())
-        response = first.quantity.response
-        self.axis = figure.label or study.file.labels.get(response, self.word(response))
-        self.axis += self.scale.in_unit
+        self.printed = any(one.part.printed is not None for one in every)
+        response = every[0].quantity.response
+        self.axis = (figure.label or labels.get(response, self.word(response))) + self.scale.in_unit
 
     def svg(self) -> str:
         """Draw them: over numbers as a curve, else level beside level."""
         across, *_ = reversed(self.names)
         other = self.names[-2] if len(self.names) > 1 else ""
         ticks = [self.word(level) for level in self.levels[-1]]
-        panels = [
-            Panel(
-                ", ".join([across, *(f"{self.names[0]} {self.word(one)}" for one in first)]),
-                ticks,
-                list(self.lines(first)),
-                other,
-            )
-            for first in product(*self.levels[:-2])
-        ]
+        panels = []
+        for first in product(*self.levels[:-2]):
+            title = ", ".join([across, *(f"{self.names[0]} {self.word(one)}" for one in first)])
+            panels.append(Panel(title, ticks, list(self.lines(first)), other))
         numbers = effects.numbers(self.levels[-1])
         if len(panels) > 1 or numbers is None or len(ticks) < 3:
             return draw_means(panels, self.axis, self.title)
@@ -215,39 +189,30 @@ class Means:
         for of in product(*self.levels[:-1][-1:]):
             own = [self.values.get((*first, *of, level)) for level in self.levels[-1]]
             name = ", ".join(map(self.word, of))
-            yield Line(name or ("simulated" if self.printed else ""), [self.mean(one) for one in own])
-            given = (
-                {"published": [None if one is None else one.part.printed for one in own]}
-                if self.printed
-                else {}
-            )
-            given |= {
+            found = [None if one is None else one.part.measured for one in own]
+            means = [None if one is None else self.drawn(one.mean, one.low, one.high) for one in found]
+            yield Line(name or ("simulated" if self.printed else ""), means)
+            given = {
                 f"{form} form": [None if one is None else one.forms[form] for one in own]
                 for form in self.forms
             }
+            if self.printed:
+                given = {"published": [None if one is None else one.part.printed for one in own], **given}
             for which, values in given.items():
-                yield Line(f"{name}, {which}" if name else which, [*map(self.given, values)])
+                shown = [None if value is None else self.drawn(value) for value in values]
+                yield Line(f"{name}, {which}" if name else which, shown)
 
-    def mean(self, one: Value | None) -> Mean | None:
-        """Return a mean as it is drawn."""
-        found = None if one is None else one.part.measured
-        return (
-            None
-            if found is None
-            else Mean(*(end / self.scale.factor for end in (found.mean, found.low, found.high)))
-        )
-
-    def given(self, value: float | None) -> Mean | None:
-        """Return a printed or computed value as it is drawn."""
-        return None if value is None else Mean(value / self.scale.factor)
+    def drawn(self, *values: float) -> Mean:
+        """Return a mean with its ends, or a printed or computed value, as it is drawn."""
+        return Mean(*(value / self.scale.factor for value in values))
 
     def map(self) -> str:
         """Draw a map over two factors for each response, and one of the distance to the last closed form."""
         across, up = (k for k, name in enumerate(self.each) if name != "response")
         grid = [self.levels[across], self.levels[up]]
         responses = dict.fromkeys(one.quantity.response for one in self.values.values())
-        found = {name: np.full((len(grid[0]), len(grid[1])), np.nan) for name in responses}
-        error = np.full((len(grid[0]), len(grid[1])), np.nan)
+        empty = np.full((len(grid[0]), len(grid[1])), np.nan)
+        found, error = {name: empty.copy() for name in responses}, empty.copy()
         form = self.forms[-1] if self.forms else None
         for levels, one in self.values.items():
             at = grid[0].index(levels[across]), grid[1].index(levels[up])
@@ -265,10 +230,9 @@ class Means:
             for k, own in ((across, grid[0]), (up, grid[1]))
             for _, ticks, unit in [effects.numbers(own) or ([], [*map(self.word, own)], "")]
         ]
-        ends = [
-            f"{self.word(name)} {np.nanmin(own):.2f} to {np.nanmax(own):.2f}" for name, own in found.items()
-        ]
-        return maps.draw((axes[0], axes[1]), shown, self.title, f"simulated {', '.join(ends)}")
+        ends = ((self.word(name), np.nanmin(own), np.nanmax(own)) for name, own in found.items())
+        told = ", ".join(f"{word} {least:.2f} to {most:.2f}" for word, least, most in ends)
+        return maps.draw((axes[0], axes[1]), shown, self.title, f"simulated {told}")
 
     def distances(self) -> str:
         """Return how far what was measured is from each closed form; empty where nothing is asked of it."""
@@ -289,11 +253,9 @@ class Means:
                 low = -math.inf if figure.low is None else figure.low
                 outside += not low <= value <= (math.inf if figure.high is None else figure.high)
         worst = max(off, key=lambda at: off[at])
-        at = ", ".join(
-            f"{name} {self.word(level)} {unit}".rstrip()
-            for k, level in zip(places, worst, strict=True)
-            for name, _, unit in [self.names[k].partition(" in ")]
-        )
+        names = [self.names[k].partition(" in ") for k in places]
+        pairs = zip(names, map(self.word, worst), strict=True)
+        at = ", ".join(f"{name} {word} {unit}".rstrip() for (name, _, unit), word in pairs)
         many = sum(one > tolerance for one in off.values())
         text = f"{form}: off by more than {tolerance:g} at {many} of {len(off)} points"
         text += f", at most by {off[worst]:.3f} ({at})"
@@ -301,32 +263,21 @@ class Means:
 
     def table(self, command: str) -> Table:
         """Return the numbers as a table."""
-        rows = [
-            (
-                *map(self.word, levels),
-                one.text(self.scale),
-                *([one.printed(self.scale)] if self.printed else []),
-                one.runs,
-            )
-            for levels, one in self.values.items()
-        ]
+        rows = []
+        for levels, one in self.values.items():
+            printed = [one.printed(self.scale)] if self.printed else []
+            rows.append((*map(self.word, levels), one.text(self.scale), *printed, one.runs))
         columns = (*self.names, self.axis, *(["published"] if self.printed else []), "runs")
         return Table("In numbers", columns, rows, len(self.names), command=command)
 
     def csv(self) -> bytes:
         """Return the numbers as they are drawn, in the response's own unit."""
-        rows = [
-            {
-                **dict(zip(self.names, levels, strict=True)),
-                "mean": one.mean,
-                "low": one.part.measured and one.part.measured.low,
-                "high": one.part.measured and one.part.measured.high,
-                "published": one.part.printed,
-                **one.forms,
-                "runs": one.runs,
-            }
-            for levels, one in self.values.items()
-        ]
+        rows = []
+        for levels, one in self.values.items():
+            found, at = one.part.measured, dict(zip(self.names, levels, strict=True))
+            ends = {"low": found and found.low, "high": found and found.high}
+            rest = {"published": one.part.printed, **one.forms, "runs": one.runs}
+            rows.append({**at, "mean": one.mean, **ends, **rest})
         return pl.DataFrame(rows).write_csv().encode()
 
 
@@ -335,13 +286,12 @@ def _analysed(
 ) -> Section | None:
     """Return what the analysis of a response draws."""
     rows = measured.scalars.filter(pl.col("response") == figure.response, **figure.at)
-    for one in analyze(rows, asked_of(about.campaign)):
-        for drawn in effects.figures(one, id_):
-            if drawn.name.removeprefix(f"{id_}-") == {"shares": "variation"}.get(figure.kind, figure.kind):
-                svg = drawn.svg()
-                if svg is not None:
-                    caption = f"{figure.caption} {drawn.caption}".strip()
-                    csv = drawn.data().write_csv().encode()
-                    drawing = page.drawing(id_, figure.title, svg, caption, command, csv)
-                    return Section(id_, figure.title, drawings=[drawing])
+    name = f"{id_}-{'variation' if figure.kind == 'shares' else figure.kind}"
+    every = (one for own in analyze(rows, asked_of(about.campaign)) for one in effects.figures(own, id_))
+    for drawn in every:
+        if drawn.name == name and (svg := drawn.svg()) is not None:
+            caption = f"{figure.caption} {drawn.caption}".strip()
+            csv = drawn.data().write_csv().encode()
+            drawing = page.drawing(id_, figure.title, svg, caption, command, csv)
+            return Section(id_, figure.title, drawings=[drawing])
     return None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
+from string import Formatter
 from typing import Any
 
 import msgspec
@@ -270,19 +272,9 @@ class StudyFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 class WrittenReading(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A reading of what the paper leaves open.
 
-    Attributes
-    ----------
-    id, meaning
-        Its name; what it takes the paper to say.
-    against
-        What in the paper speaks against it.
-    set
-        Settings of the scenario, before those of treatments.
-    change
-        Settings by level, after those of a treatment that has it; of a study with parameters of its own,
-        their values too.
-    claims
-        Ids of those that it is about; without it all.
+    `against` is what in the paper speaks against it; `set` has settings of the scenario, before those of
+    treatments; `change` settings by level, after those of a treatment that has it, and values of the study's
+    own parameters; `claims` the ids of those that it is about, without it all.
     """
 
     id: Text
@@ -301,13 +293,7 @@ class WrittenPair(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 class ReadingsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A file of readings.
-
-    Attributes
-    ----------
-    reading, pair
-        In order.
-    """
+    """A file of readings, and pairs of them."""
 
     reading: list[WrittenReading] = []
     pair: list[WrittenPair] = []
@@ -323,6 +309,12 @@ def unknown(at: At, names: Sequence[str], known: Sequence[str]) -> Iterator[Faul
     for k, name in enumerate(names):
         if name not in known:
             yield Fault((*at, k), f"there is no claim `{name}`", among(name, known))
+
+
+def fields(text: str) -> set[str]:
+    """Return the names of the values in a text's braces."""
+    names = (name for _, name, *_ in Formatter().parse(text) if name is not None)
+    return {re.split(r"[.\[]", name, maxsplit=1)[0] for name in names}
 
 
 def schema() -> str:

@@ -41,20 +41,10 @@ HOSTS = ("Arm", "Hosts", "Treatments", "Settings", "Route", "MTU")
 
 
 class Kernel(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How a study is run on real packets.
+    """How a study is run on real packets: so many of its `campaigns`, the first, of so many replications.
 
-    Attributes
-    ----------
-    replications
-        Of each treatment.
-    campaigns
-        How many of the study's campaigns, the first, are run.
-    set, simulator
-        Settings of all runs; more for those in virtual time.
-    without
-        Levels that a kernel cannot have: their treatments are run in virtual time alone.
-    left_out
-        What is not done, in words.
+    `set` are settings of all runs, `simulator` more for those in virtual time. Treatments with a level that a
+    kernel cannot have (`without`) are run in virtual time alone. `left_out` says what is not done.
     """
 
     replications: int
@@ -111,22 +101,12 @@ class Arm:
 
 
 def arms(study: Study) -> tuple[Arm, ...]:
-    """Return the arms of a study: the simulator, the kernel, and its variants on the kernel.
-
-    Raises
-    ------
-    PackError
-        The study has no `kernel.toml`.
-    StudyError
-        It has mistakes.
-    """
+    """Return the arms of a study: the simulator, the kernel, and its variants on the kernel."""
     path = study.folder / FILE
     if not path.is_file():
         prepared = sorted(one.parent.name for one in study.folder.parent.glob(f"*/{FILE}"))
-        raise PackError(
-            f"{path}: is not there: {study.key} is not prepared for real packets",
-            f"prepared are {', '.join(prepared)}",
-        )
+        rule = f"is not there: {study.key} is not prepared for real packets"
+        raise PackError(f"{path}: {rule}", f"prepared are {', '.join(prepared)}")
     source = path.read_bytes()
     file = shape.read(path, source, KernelFile, StudyError)
     given, known = file.kernel, [claim.id for claim in study.claims]
@@ -175,9 +155,8 @@ def document(
     `made` has by key of a run its event digest and, of one on real packets, how it went, as
     `perhop.experiment.work.LIVE` has it.
     """
-    found = {
-        arm.id: reduce(arm.plan, results, command, results_version).document for arm, results in measured
-    }
+    outcomes = {arm.id: reduce(arm.plan, own, command, results_version) for arm, own in measured}
+    found = {arm: outcome.document for arm, outcome in outcomes.items()}
     first = found["simulator"]
     runs, hosts = _runs(measured, made)
     values = {arm: {_name(row): row["simulated"] for row in one["rows"]} for arm, one in found.items()}
@@ -191,18 +170,13 @@ def document(
         "settings": {arm.id: list(arm.plan.fitted[0].scenario.overrides) for arm, _ in measured},
         "left_out": list(measured[0][0].plan.left_out),
         "rows": [
-            {
-                **{key: row[key] for key in ("table", "id", "quantity", "unit", "published")},
-                **{arm: own.get(_name(row)) for arm, own in values.items()},
-            }
+            {key: row[key] for key in ("table", "id", "quantity", "unit", "published")}
+            | {arm: own.get(_name(row)) for arm, own in values.items()}
             for row in first["rows"]
         ],
         "claims": [
-            {
-                "id": claim["id"],
-                "statement": claim["statement"],
-                **{arm: _judged(own[claim["id"]]) for arm, own in verdicts.items()},
-            }
+            {key: claim[key] for key in ("id", "statement")}
+            | {arm: _judged(own[claim["id"]]) for arm, own in verdicts.items()}
             for claim in first["claims"]
             if "/" not in claim["id"]
         ],
@@ -225,10 +199,9 @@ def _runs(
         for campaign, own in zip(arm.plan.fitted, results.campaigns, strict=True):
             for values, key in run_lines(campaign, own):
                 name = campaign.design.treatments[values.pop("treatment")].name
-                replication, seed = values.pop("replication"), values.pop("seed")
-                digest, live = made[key]
-                one = {"arm": arm.id, "treatment": name, "replication": replication, "seed": seed}
-                one["event_digest"] = digest
+                one = {"arm": arm.id, "treatment": name}
+                one |= {each: values.pop(each) for each in ("replication", "seed")}
+                one["event_digest"], live = made[key]
                 if live is not None:
                     how = msgspec.to_builtins(_LIVE.decode(live))
                     one |= {each: how[each] for each in _LATE}
@@ -299,22 +272,13 @@ def host_settings(found: Mapping[str, Any]) -> list[tuple[str, ...]]:
     run = {arm: {one["treatment"] for one in found["runs"] if one["arm"] == arm} for arm in found["arms"]}
     for one in found["hosts"]:
         for name, own in one["hosts"].items():
-            same = (
-                one["arm"],
-                _pairs(own["sysctls"]) or "defaults",
-                _pairs(own["route"]),
-                str(own["mtu_bytes"]),
-            )
-            hosts.setdefault(same, []).append((name, one["treatments"]))
-    return [
-        (
-            arm,
-            _members(name for name, _ in of),
-            _treatments({one: None for _, own in of for one in own}, run[arm]),
-            *what,
-        )
-        for (arm, *what), of in hosts.items()
-    ]
+            what = _pairs(own["sysctls"]) or "defaults", _pairs(own["route"]), str(own["mtu_bytes"])
+            hosts.setdefault((one["arm"], *what), []).append((name, one["treatments"]))
+    rows = []
+    for (arm, *own), of in hosts.items():
+        treatments = dict.fromkeys(one for _, each in of for one in each)
+        rows.append((arm, _members(name for name, _ in of), _treatments(treatments, run[arm]), *own))
+    return rows
 
 
 def differences(found: Mapping[str, Any]) -> list[str]:
@@ -352,14 +316,11 @@ def _pairs(values: Mapping[str, str]) -> str:
 
 def lateness(runs: Sequence[Mapping[str, Any]]) -> dict[str, tuple[float, float]]:
     """Return by arm the largest 99 % quantile of a run's lateness and the largest of all, s."""
-    live: dict[str, list[Any]] = {}
-    for one in runs:
-        if "lateness_s" in one:
-            live.setdefault(one["arm"], []).append(one["lateness_s"])
-    return {
-        arm: (max(late["p99"] or 0.0 for late in own), max(late["max"] or 0.0 for late in own))
-        for arm, own in live.items()
-    }
+    found: dict[str, tuple[float, float]] = {}
+    for arm, late in ((one["arm"], one["lateness_s"]) for one in runs if "lateness_s" in one):
+        p99, most = found.get(arm, (0.0, 0.0))
+        found[arm] = max(p99, late["p99"] or 0.0), max(most, late["max"] or 0.0)
+    return found
 
 
 def lines(found: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:

@@ -7,7 +7,7 @@ import io
 import math
 import shlex
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import polars as pl
 from perhop import _core
 from perhop.experiment.campaign import plan as planned
 from perhop.experiment.definition import Campaign
+from perhop.experiment.fault import HintedError
 from perhop.experiment.ledger import MEASURES_VERSION
 from perhop.papers import recorded, records
 from perhop.papers.behind import judged, runs_behind
@@ -30,6 +31,12 @@ from perhop.units import counted
 Line = Mapping[str, str]
 """A run on record as text, by name: `of`, treatment, replication, seed, digest, values."""
 
+
+_KINDS: Mapping[str, tuple[Callable[[str], object], str]] = {
+    **dict.fromkeys(FIRST, (str, "a text")),
+    **dict.fromkeys(("replication", "seed"), (int, "a whole number")),
+}
+"""Of the first columns of a table of runs; the others hold numbers."""
 
 BEYOND = "the sweeps beyond the paper, whose runs are not on record: --verify all makes them"
 
@@ -59,15 +66,12 @@ class _Head(msgspec.Struct):
 msgspec.json.Decoder(_Head)
 
 
-class StaleRecordError(Exception):
-    """A record that is not of this perhop and these files: nothing of it is shown as current.
-
-    `hint` is what to do instead.
-    """
+class StaleRecordError(HintedError):
+    """A record that is not of this perhop and these files: nothing of it is shown as current."""
 
     def __init__(self, message: str, plan: Plan, command: str) -> None:
-        super().__init__(f"{plan.study.folder / recorded.FOLDER}: {message}")
-        self.hint = f"{command} --verify all makes every run and judges anew"
+        hint = f"{command} --verify all makes every run and judges anew"
+        super().__init__(f"{plan.study.folder / recorded.FOLDER}: {message}", hint)
 
 
 @dataclass(frozen=True)
@@ -84,13 +88,7 @@ class Record:
 
 
 def read(study: Study) -> Record | None:
-    """Read the record of a study; None where it has none.
-
-    Raises
-    ------
-    PackError
-        It is malformed, or half of it is missing.
-    """
+    """Read the record of a study, None where it has none; a `PackError` if half of it is missing."""
     folder = study.folder / recorded.FOLDER
     if not (folder / recorded.RESULTS).exists() and not (folder / recorded.RUNS).exists():
         return None
@@ -117,40 +115,25 @@ def _lines(path: Path) -> Iterator[Line]:
             values, asked = counted(len(row), "value"), counted(len(names), "name")
             raise PackError(f"{path}: line {place}: has {values}, the first line {asked}")
         line = {name: value for name, value in zip(names, row, strict=True) if value}
-        for name, kind, words in (
-            *((name, str, "") for name in FIRST),
-            *((name, int, "a whole number") for name in ("replication", "seed")),
-            *((name, float, "a number") for name in names[len(FIRST) :] if name in line),
-        ):
-            if name not in line:
-                raise PackError(f"{path}: line {place}: has no {name}")
+        if lacking := [name for name in FIRST if name not in line]:
+            raise PackError(f"{path}: line {place}: has no {lacking[0]}")
+        for name, text in line.items():
+            kind, words = _KINDS.get(name, (float, "a number"))
             try:
-                kind(line[name])
+                kind(text)
             except ValueError:
-                raise PackError(f"{path}: line {place}: {name} is {line[name]!r}, not {words}") from None
+                raise PackError(f"{path}: line {place}: {name} is {text!r}, not {words}") from None
         yield line
 
 
 def current(plan: Plan, record: Record, command: str) -> Record:
-    """Return a record with the commands of now, if it is of this version and of the runs of a plan.
-
-    `command` is that of the study.
-
-    Raises
-    ------
-    StaleRecordError
-        It is of another version, or the study's files ask for other runs now.
-    """
+    """Return a record with the commands of now, if it is of this version and of the runs of a plan."""
     if other := _other_version(plan, record.document):
         raise StaleRecordError(f"{other}: its verdicts are not current and not shown", plan, command)
     behind = msgspec.json.decode(msgspec.json.encode(runs_behind(plan)))
     if not same_runs(record.document, behind):
-        raise StaleRecordError(
-            f"the files of {plan.study.key} ask for other runs than are on record: its verdicts are not "
-            "current and not shown",
-            plan,
-            command,
-        )
+        other = f"the files of {plan.study.key} ask for other runs than are on record"
+        raise StaleRecordError(f"{other}: its verdicts are not current and not shown", plan, command)
     return replace(record, document={**record.document, **behind, "command": command})
 
 
@@ -196,24 +179,16 @@ def check_verdicts(plan: Plan, record: Record, document: Mapping[str, Any]) -> N
     """Refuse a record whose rows and verdicts are not those that follow from its values now.
 
     Last digits may be others: they hang on the processor.
-
-    Raises
-    ------
-    StaleRecordError
-        With the claims that differ.
     """
     now, then = msgspec.json.decode(records.encode(document)), record.document
     if _same(then["claims"], now["claims"]) and _same(then["rows"], now["rows"]):
         return
     by_id = {one["id"]: one for one in then["claims"] if isinstance(one, dict) and "id" in one}
     differ = [one["id"] for one in now["claims"] if not _same(by_id.get(one["id"]), one)]
-    raise StaleRecordError(
-        f"by the files of {plan.study.key} as they are, the values on record give other "
-        f"{'verdicts' if differ else 'rows'} than {recorded.RESULTS} has{': ' if differ else ''}"
-        f"{', '.join(differ)}; nothing of it is shown",
-        plan,
-        then["command"],
-    )
+    others = f"other {'verdicts' if differ else 'rows'} than {recorded.RESULTS} has"
+    what = f"{others}{': ' if differ else ''}{', '.join(differ)}; nothing of it is shown"
+    rule = f"by the files of {plan.study.key} as they are, the values on record give {what}"
+    raise StaleRecordError(rule, plan, then["command"])
 
 
 def _same(one: Any, other: Any) -> bool:
@@ -235,10 +210,7 @@ def less(plan: Plan) -> Plan:
 def scalars_of(plan: Plan, record: Record) -> list[pl.DataFrame]:
     """Return the values on record of each campaign of a plan without sweeps, as its store has them.
 
-    Raises
-    ------
-    PackError
-        A run has no line, or two.
+    A `PackError`: a run has no line, or two.
     """
     lines: dict[str, list[Line]] = {one["of"]: [] for one in record.document["runs"]}
     for line in record.lines:
@@ -249,10 +221,8 @@ def scalars_of(plan: Plan, record: Record) -> list[pl.DataFrame]:
         asked = Counter((name, k) for name in one["treatments"] for k in range(one["replications"]))
         if wrong := [*(asked - found), *(found - asked)]:
             (name, k), path = wrong[0], plan.study.folder / recorded.FOLDER / recorded.RUNS
-            raise PackError(
-                f"{path}: {of}, {name}, replication {k} has {counted(found[name, k], 'line')}, not "
-                f"{asked[name, k]}"
-            )
+            many = f"{counted(found[name, k], 'line')}, not {asked[name, k]}"
+            raise PackError(f"{path}: {of}, {name}, replication {k} has {many}")
         frames.append(_scalars(campaign, one["treatments"], {_place(line): line for line in lines[of]}))
     return frames
 

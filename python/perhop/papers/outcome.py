@@ -32,26 +32,18 @@ class Outcome:
     document
         `paper`, `results_version`, `command`, `rows`, `claims`; equal runs give equal bytes. The command adds
         `runs` and `treatments`, which `perhop.papers.behind.runs_behind` gives.
-    findings
-        What it says beyond the claims.
     warnings
         Runs that do not meet what the study assumes, in words.
-    left_out
-        What a quick reproduction does not do.
-    measured
-        What each campaign measured at the fitted point, by its file.
-    read
-        The same under each reading that the campaign was run under: by reading, then by file.
+    measured, read
+        What each campaign measured, by its file, at the fitted point; and under each reading, by reading.
     shown
         What rows and figures are of: the first replications, where a paper had fewer than claims need.
     beyond
         What the campaigns past the paper measured, none where they were not run.
     drawn
-        Runs of `draw`, whole, by the levels that it names; none where nothing is drawn.
+        Runs of `draw`, whole, by the levels that it names.
     campaigns
         By file.
-    labels
-        Those of `study.toml`.
     """
 
     document: dict[str, Any]
@@ -69,10 +61,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Value:
-    """A quantity, at the levels of `each` in its part, what was measured of it, and its unit.
-
-    In a figure closed forms as well, by name.
-    """
+    """A quantity at the levels of `each`, and what was measured of it; in a figure closed forms too."""
 
     levels: tuple[str, ...]
     quantity: Quantity
@@ -89,6 +78,11 @@ class Value:
         """Return the distance to a closed form; NaN where there is none."""
         found = self.forms[form]
         return math.nan if found is None else abs(self.mean - found)
+
+    @property
+    def is_within(self) -> bool:
+        """Whether the mean is in the claimed range."""
+        return self.part.measured is not None and self.part.low <= self.mean <= self.part.high
 
     @property
     def runs(self) -> int:

@@ -26,7 +26,7 @@ import msgspec
 
 from perhop import _core
 from perhop._core import ScenarioError
-from perhop.experiment.fault import DesignError
+from perhop.experiment.fault import DesignError, HintedError
 from perhop.experiment.ledger import MEASURES_VERSION
 from perhop.papers import recorded
 from perhop.papers.error import PackError
@@ -53,12 +53,8 @@ _BROKEN = (
 """Errors of zipfile about a file that is damaged."""
 
 
-class PackedError(RuntimeError):
-    """A packed study that is damaged, unsafe or of a newer version; `hint` is a remedy."""
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.hint = hint
+class PackedError(HintedError):
+    """A packed study that is damaged, unsafe or of a newer version."""
 
 
 class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -70,17 +66,7 @@ class Member(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Manifest(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The first member of a packed study.
-
-    Attributes
-    ----------
-    pack
-        Version of how it is packed.
-    perhop, results_version, measures_version
-        Those of the perhop that packed it.
-    files
-        All members but this one.
-    """
+    """The first member of a packed study: all others, versions of how and by which perhop it is packed."""
 
     pack: int
     perhop: str
@@ -111,22 +97,11 @@ def pack(
     """Write the files of a study's folder into one file; equal files give equal bytes.
 
     Left out are names that begin with a dot, `__pycache__`, and what `perhop reproduce` makes in a study's
-    own folder, `out` and `*.runs`.
+    own folder, `out` and `*.runs`. What comes out of the file is read by `check` before it gets its name.
+    Without `may_replace`, as of `perhop.run.folder.write_file`, a packed study may go.
 
-    Parameters
-    ----------
-    check
-        Reads the study in a folder; called with what comes out of the file, before it gets its name.
-    may_replace
-        As of `perhop.run.folder.write_file`; without it, a packed study may go.
-
-    Raises
-    ------
-    PackError
-        The folder holds a link, a name that not every system takes, or a path that leads out of it; or what
-        comes out of the file is no whole study.
-    OSError
-        Something cannot be read or written.
+    A `PackError`: the folder holds a link, a name that not every system takes, or a path that leads out of
+    it; or what comes out of the file is no whole study.
     """
     names = sorted(_names(folder))
     if why := _unsafe(names):
@@ -135,13 +110,8 @@ def pack(
     for name, content in files.items():
         if why := _leads_out(name, content):
             raise PackError(f"{folder / name}: {why}", "a study that is packed holds all that it reads")
-    manifest = Manifest(
-        FORM,
-        _core.__version__,
-        _core.RESULTS_VERSION,
-        MEASURES_VERSION,
-        [Member(name, len(content), _hash(content)) for name, content in files.items()],
-    )
+    members = [Member(name, len(content), _hash(content)) for name, content in files.items()]
+    manifest = Manifest(FORM, _core.__version__, _core.RESULTS_VERSION, MEASURES_VERSION, members)
     whole = io.BytesIO()
     with zipfile.ZipFile(whole, "w", zipfile.ZIP_STORED) as archive:
         for name, content in {MANIFEST: encode(msgspec.to_builtins(manifest)), **files}.items():
@@ -174,10 +144,10 @@ def lacks(folder: Path, manifest: Manifest) -> list[str]:
         )
         if name not in names
     ]
-    if "CITATION.cff" in names and not re.search(
-        r"^license(-url)?: *\S", (folder / "CITATION.cff").read_text(errors="replace"), re.MULTILINE
-    ):
-        found.append("no `license` in CITATION.cff: nobody may use it")
+    if "CITATION.cff" in names:
+        citation = (folder / "CITATION.cff").read_text(errors="replace")
+        if not re.search(r"^license(-url)?: *\S", citation, re.MULTILINE):
+            found.append("no `license` in CITATION.cff: nobody may use it")
     if _RECORD in names:
         try:
             version = _RECORDED.decode((folder / _RECORD).read_bytes()).results_version
@@ -199,13 +169,7 @@ def is_packed(file: Path) -> bool:
 
 
 def manifest_of(file: Path) -> Manifest:
-    """Read what a packed study says it holds, and check that the file has members of that size.
-
-    Raises
-    ------
-    PackedError
-        It is damaged, unsafe, or of a newer version.
-    """
+    """Read what a packed study says it holds, and check that the file has members of that size."""
     with _opened(file) as (_, manifest):
         return manifest
 
@@ -213,14 +177,7 @@ def manifest_of(file: Path) -> Manifest:
 def unpack(file: Path, place: Path) -> None:
     """Write the members of a packed study into a folder, all or none, each compared with its hash.
 
-    A folder that has the very same files is left as it is.
-
-    Raises
-    ------
-    PackedError
-        The file is damaged, unsafe, or of a newer version; or the folder has other files.
-    OSError
-        The folder cannot be written.
+    A folder that has the very same files is left as it is; one with others is a `PackedError`.
     """
     with _opened(file) as (archive, manifest):
         members = ((one, _content(file, archive, one)) for one in manifest.files)
@@ -278,9 +235,8 @@ def _manifest(file: Path, archive: zipfile.ZipFile, names: list[str]) -> Manifes
     try:
         found: Any = msgspec.json.decode(text)
         if isinstance(found, dict) and isinstance(form := found.get("pack"), int) and form > FORM:
-            raise PackedError(
-                f"{file}: of a newer version, {form}; this perhop reads {FORM}", "upgrade perhop"
-            )
+            newer = f"of a newer version, {form}; this perhop reads {FORM}"
+            raise PackedError(f"{file}: {newer}", "upgrade perhop")
         return _DECODER.decode(text)
     except (msgspec.DecodeError, RecursionError) as error:
         raise PackedError(f"{file}: {MANIFEST}: {error}", _AGAIN) from error
@@ -339,13 +295,8 @@ def _unsafe(names: Iterable[str]) -> str | None:
     for name in names:
         parts = name.split("/")
         for part in parts:
-            if (
-                not part
-                or part[0] == "."
-                or part[-1] in " ."
-                or not part.isprintable()
-                or _FORBIDDEN & {*part}
-            ):
+            dotted = not part or part[0] == "." or part[-1] in " ."
+            if dotted or not part.isprintable() or _FORBIDDEN & {*part}:
                 return f"{name[:LONGEST_PATH]!r} is no name that a file may have in a packed study"
         if len(name) > LONGEST_PATH:
             return f"{name[:LONGEST_PATH]!r}... is longer than {LONGEST_PATH} characters"

@@ -22,15 +22,7 @@ NO_READINGS = "the readings of what the paper leaves open: a verdict is that of 
 
 @dataclass(frozen=True)
 class Results:
-    """Outcome of the runs of a plan.
-
-    Attributes
-    ----------
-    campaigns
-        What each measured, in the order of the plan.
-    drawn
-        Runs to draw, by name.
-    """
+    """Outcome of the runs of a plan: what each campaign measured, in order, and runs to draw, by name."""
 
     campaigns: Sequence[Measurements]
     drawn: Mapping[str, Result]
@@ -45,14 +37,8 @@ class Plan:
     fitted
         At the fitted point; several campaigns where one design does not hold all, such as other numbers of
         replications. Their factors have the same names.
-    read
-        The readings of what the paper leaves open, each with the campaigns under it.
-    beyond
-        Campaigns past the paper.
-    unjudged
-        Claims that are not judged by these runs, and why.
-    left_out
-        What is not done, in words; empty for the whole study.
+    unjudged, left_out
+        Claims that are not judged by these runs, and why; what is not done, in words.
     drawn
         Single runs whose series or traces are needed, each with a name of its own.
     without
@@ -88,13 +74,7 @@ class Plan:
 
 
 def plan_of(study: Study, *, quick: bool = False) -> Plan:
-    """Return the runs of a study, or of its quick form.
-
-    Raises
-    ------
-    PackError
-        The record of its calibration lacks a reading.
-    """
+    """Return the runs of a study, or of its quick form."""
     voting, unfit = refit.voting(study)
     own, every = study.file.quick, study.fitted
     campaigns = [by_level(differing(one, own), own.change) for one in every] if quick else every
@@ -106,11 +86,9 @@ def plan_of(study: Study, *, quick: bool = False) -> Plan:
         most = min(campaign.design.replications, MIN_REPLICATIONS) if quick else None
         return short(study.under(campaign, reading), (), most)
 
-    read = [
-        (one, tuple(under(each, one) for each in study.reads(one, campaigns, unjudged)))
-        for one in (*study.shorter, *voting)
-        if own.readings or not quick
-    ]
+    readings = (*study.shorter, *voting) if own.readings or not quick else ()
+    asked = [(one, study.reads(one, campaigns, unjudged)) for one in readings]
+    read = [(one, tuple(under(each, one) for each in some)) for one, some in asked if some]
     left_out = [] if quick and not own.readings else [*unfit]
     if quick:
         times = sorted({one.design.replications for one in every} - {own.replications})
@@ -126,7 +104,7 @@ def plan_of(study: Study, *, quick: bool = False) -> Plan:
     return Plan(
         study,
         tuple(campaigns),
-        tuple((one, found) for one, found in read if found),
+        tuple(read),
         () if quick else study.beyond,
         dict.fromkeys(unjudged, "a quick reproduction leaves it out"),
         tuple(left_out),
@@ -140,10 +118,8 @@ def _to_draw(study: Study, campaign: Campaign) -> Iterator[AnyJob]:
     if not each:
         return
     first = next(iter(about.subject.responses))
-    for place in dict.fromkeys(
-        tuple(one.quantity.at[name] for name in each)
-        for one in about.quantities(form.Asked(response=first, each=each))
-    ):
+    asked = about.quantities(form.Asked(response=first, each=each))
+    for place in dict.fromkeys(tuple(one.quantity.at[name] for name in each) for one in asked):
         where = dict(zip(each, place, strict=True))
         for treatment in campaign.design.treatments:
             if where.items() <= dict(zip(campaign.design.names, treatment.levels, strict=True)).items():

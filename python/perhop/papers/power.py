@@ -25,17 +25,7 @@ Noise = tuple[float, float]
 def power_json(fitted: Sequence[ClaimPart], others: Sequence[Sequence[ClaimPart]]) -> dict[str, Any]:
     """Return the probability that all parts are supported: as fitted, and under all readings.
 
-    Parameters
-    ----------
-    fitted
-        Parts at the fitted point.
-    others
-        The same parts under each reading; one that could not be judged says nothing.
-
-    Returns
-    -------
-    dict
-        `as_fitted` and `with_readings`, None where unknown or no reading was run, and the `reason`.
+    None where unknown or no reading was run. One under which a part could not be judged says nothing of it.
     """
     why = dict.fromkeys(reason for part in fitted if (reason := _unknown(part)))
     if why or not fitted:
@@ -43,11 +33,8 @@ def power_json(fitted: Sequence[ClaimPart], others: Sequence[Sequence[ClaimPart]
     found = _all_supported((part, _pooled([part])) for part in fitted)
     under = [_pooled(parts) for parts in zip(*others, strict=True)]
     both = math.prod((found, *(_all_supported(zip(parts, under, strict=True)) for parts in others)))
-    return {
-        "as_fitted": round(found, 3),
-        "with_readings": round(both, 3) if others else None,
-        "reason": None,
-    }
+    with_readings = round(both, 3) if others else None
+    return {"as_fitted": round(found, 3), "with_readings": with_readings, "reason": None}
 
 
 def _unknown(part: ClaimPart) -> str | None:

@@ -21,24 +21,9 @@ from perhop.papers.form import ReadingsFile, StudyError
 
 @dataclass(frozen=True)
 class Reading:
-    """One reading of what the paper leaves open.
+    """One reading of what the paper leaves open, as `form.WrittenReading` has it; or a pair, `of` two others.
 
-    Attributes
-    ----------
-    id
-        Short name, `sack`; of a pair, both: `sack + near`.
-    meaning
-        In words.
-    settings
-        Overrides of every scenario it is judged by, `path=value`.
-    change
-        Parameters of the study, by name.
-    claims
-        Ids of the claims that it is about.
-    of
-        The two readings of a pair.
-    against
-        What the paper's text says against it; None where it says nothing.
+    `settings` are overrides of every scenario, `change` has levels and parameters of the study.
     """
 
     id: str
@@ -75,19 +60,7 @@ FILE = "readings.toml"
 
 
 def read(path: Path, source: bytes, known: Sequence[str]) -> tuple[Reading, ...]:
-    """Read a file of readings: every reading, then every pair.
-
-    Parameters
-    ----------
-    known
-        Ids of the claims.
-
-    Raises
-    ------
-    StudyError
-        It is malformed, a name is used twice, a claim or the reading of a pair is not there, a reading
-        changes nothing or is about no claim, or two of a pair change the same thing.
-    """
+    """Read a file of readings of these claims: every reading, then every pair."""
     written = shape.read(path, source, ReadingsFile, StudyError)
     faults, found = list[Fault](), dict[str, Reading]()
     for k, one in enumerate(written.reading):
@@ -116,19 +89,9 @@ def read(path: Path, source: bytes, known: Sequence[str]) -> tuple[Reading, ...]
 
 
 def judged_under(listed: Sequence[Reading], own: Collection[str]) -> dict[str, Any] | None:
-    """Count the readings of a claim among all that a study lists; a pair is none of its own.
+    """Count the readings of a claim among all that a study lists, None where it lists none.
 
-    Parameters
-    ----------
-    listed
-        Of the study.
-    own
-        Ids of those that the claim is judged under.
-
-    Returns
-    -------
-    dict or None
-        How many `readings` of how many (`of`), and `without` which; None where the study lists none.
+    `readings` of how many (`of`), and `without` which; a pair is none of its own.
     """
     names = [one.id for one in listed if not one.of]
     without = [name for name in names if name not in own]
@@ -136,13 +99,7 @@ def judged_under(listed: Sequence[Reading], own: Collection[str]) -> dict[str, A
 
 
 def _paired(of: Sequence[str], singles: Mapping[str, Reading], wanted: Sequence[str] | None) -> Reading:
-    """Return two readings together; without `wanted` about the claims that both are about.
-
-    Raises
-    ------
-    ValueError
-        They are not two, both change the same, or neither is about what is wanted.
-    """
+    """Return two readings together; without `wanted` about the claims that both are about."""
     if len(of) != 2 or not all(one in singles and not singles[one].of for one in of):
         raise ValueError(f"two readings of {', '.join(singles)} make a pair")
     first, second = (singles[one] for one in of)

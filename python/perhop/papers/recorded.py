@@ -70,13 +70,7 @@ def lines_of(plan: Plan, results: Results, document: Mapping[str, Any], store: P
 
 
 def check_place(plan: Plan) -> None:
-    """Check that a record can be written, before hours of runs.
-
-    Raises
-    ------
-    OSError
-        Nothing can be written there.
-    """
+    """Check that a record can be written, before hours of runs; an `OSError` if not."""
     folder = plan.study.folder / FOLDER
     folder.mkdir(exist_ok=True)
     with tempfile.TemporaryFile(dir=folder):
@@ -86,9 +80,7 @@ def check_place(plan: Plan) -> None:
 def run_lines(campaign: Campaign, measured: Measurements) -> Iterator[tuple[dict[str, Any], str]]:
     """Yield the runs of a campaign, each as a line and its key.
 
-    A line has the treatment's place, the replication, the seed and every value.
-
-    A value is named `response`, or `response[group]`.
+    A line has the treatment's place, the replication, the seed and every value by `value_name`.
     """
     by = {one.name: one.by for one in campaign.responses}
     values: dict[str, dict[str, float]] = {}

@@ -13,13 +13,10 @@ from perhop.papers.error import PackError
 
 
 def encode(record: Any) -> bytes:
-    """Write a record.
+    """Write a record of plain JSON values: an object, or a list of them.
 
-    Parameters
-    ----------
-    record
-        Plain JSON values: an object, or a list of them. Where it holds a list or a table of objects or lists,
-        each has a line of its own. What is not a number becomes null.
+    Where it holds a list or a table of objects or lists, each has a line of its own. What is not a number
+    becomes null.
     """
     if isinstance(record, list):
         return b"[\n" + b",\n".join(encode(one).rstrip() for one in record) + b"\n]\n"
@@ -41,13 +38,7 @@ def _line(value: Any) -> bytes:
 
 
 def read(path: Path, keys: Sequence[str]) -> dict[str, Any]:
-    """Read a record, an object with these keys.
-
-    Raises
-    ------
-    PackError
-        It cannot be read, or is something else.
-    """
+    """Read a record, an object with these keys; a `PackError` if it is something else."""
     try:
         found = json.loads(path.read_bytes())
     except OSError as error:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from statistics import fmean
-from string import Formatter
 from types import MappingProxyType
 from typing import Any
 
@@ -39,15 +37,7 @@ _MOST_NAMED = 3
 
 
 def reduce(plan: Plan, results: Results, command: str, results_version: int) -> Outcome:
-    """Return the outcome of the runs of a plan: rows, judged claims, and what the page needs.
-
-    Parameters
-    ----------
-    command
-        That makes it again.
-    results_version
-        Of the runs.
-    """
+    """Return the outcome of the runs of a plan: rows, judged claims, and what the page needs."""
     study, found = plan.study, iter(results.campaigns)
 
     def of(campaigns: Sequence[Campaign]) -> dict[str, Measurements]:
@@ -59,7 +49,6 @@ def reduce(plan: Plan, results: Results, command: str, results_version: int) -> 
     fitted = of(plan.fitted)
     about = [one for one in study.about if one.name in fitted]
     count = study.file.rows_of and (plan.replications or study.file.rows_of)
-    shown = {name: own.first(count) for name, own in fitted.items()}
     read = {reading.id: of(campaigns) for reading, campaigns in plan.read}
     outcome = Outcome(
         document={},
@@ -67,7 +56,7 @@ def reduce(plan: Plan, results: Results, command: str, results_version: int) -> 
         left_out=plan.left_out,
         measured=fitted,
         read=read,
-        shown=shown,
+        shown={name: own.first(count) for name, own in fitted.items()},
         beyond={one.name: one.measured([next(found)]) for one in plan.beyond},
         drawn=results.drawn,
         campaigns={one.name: one.campaign for one in study.campaigns},
@@ -78,23 +67,18 @@ def reduce(plan: Plan, results: Results, command: str, results_version: int) -> 
     claims = [each for one in about for each in judging.claims(one, told)]
     if len(study.about) > 1:
         claims.sort(key=lambda one: by_number(one["id"]))
-    rows = [each for one in about for each in _rows(study, one, shown[one.name], plan.without)]
+    rows = [each for one in about for each in _rows(study, one, outcome.shown[one.name], plan.without)]
+    document = {"paper": study.key, "results_version": results_version, "command": command}
     outcome = replace(
         outcome,
-        document={
-            "paper": study.key,
-            "results_version": results_version,
-            "command": command,
-            "rows": rows,
-            "claims": claims,
-        },
+        document={**document, "rows": rows, "claims": claims},
         findings=[*((one.title, text) for one, text in told if one.title), *judging.findings()],
     )
-    findings, warnings = (getattr(study.code, name, None) for name in ("findings", "warnings"))
+    findings, warnings = (getattr(study.code, name, lambda _: ()) for name in ("findings", "warnings"))
     return replace(
         outcome,
-        findings=[*outcome.findings, *(findings(outcome) if findings else ())],
-        warnings=[*outcome.warnings, *(warnings(outcome) if warnings else ())],
+        findings=[*outcome.findings, *findings(outcome)],
+        warnings=[*outcome.warnings, *warnings(outcome)],
     )
 
 
@@ -131,15 +115,12 @@ class _Judging:
             return judge_all(about.checked, measured, only, getattr(study.code, "PREDICATES", {}))
 
         fitted = judged(self.outcome.measured[about.name])
-        others = [
-            (reading, judged(self.outcome.read[reading.id][about.name]))
-            for reading, _ in self.plan.read
-            if about.name in self.outcome.read[reading.id]
-        ]
+        read = [(reading, self.outcome.read[reading.id].get(about.name)) for reading, _ in self.plan.read]
+        others = [(reading, judged(own)) for reading, own in read if own is not None]
         for k, claim in enumerate(about.claims.claims):
             scales = [*map(partial(_scale, about), fitted[k].parts, fitted[k].units)]
             parts = _scaled(fitted[k].parts, scales)
-            read = [
+            under = [
                 UnderReading(reading, _scaled(self._voting(about, reading, own[k]), scales))
                 for reading, own in others
                 if claim.id in reading.claims and claim.id not in self.plan.unjudged
@@ -147,14 +128,14 @@ class _Judging:
             unjudged = self.plan.unjudged.get(claim.id, "")
             notes = [text for one, text in told if claim.id in one.claims]
             notes += [_held(study.file.holds_on, fitted[k].parts)] if study.file.holds_on else []
-            yield claim_entry(claim, parts, read, unjudged, notes, study.readings)
+            yield claim_entry(claim, parts, under, unjudged, notes, study.readings)
             factor, places = study.file.by_row.get(claim.id, ""), fitted[k].places
             for level in dict.fromkeys(place[factor] for place in places if factor in place):
                 row = f"{claim.statement} (row {about.words.word(level)})"
                 own = replace(claim, id=f"{claim.id}/{level}", statement=row)
                 at = [k for k, place in enumerate(places) if place.get(factor) == level]
-                under = [UnderReading(one.reading, [one.parts[k] for k in at]) for one in read]
-                yield claim_entry(own, [parts[k] for k in at], under, unjudged, listed=study.readings)
+                there = [UnderReading(one.reading, [one.parts[k] for k in at]) for one in under]
+                yield claim_entry(own, [parts[k] for k in at], there, unjudged, listed=study.readings)
 
     def _voting(self, about: About, reading: Reading, own: JudgedClaim) -> Iterator[ClaimPart]:
         """Yield the parts of a claim under a reading; not judged where it does not fit what is printed."""
@@ -181,24 +162,21 @@ def _held(tables: str, parts: Sequence[ClaimPart]) -> str:
 def _error(study: Study, section: form.Section, measured: Mapping[str, Measurements]) -> float | None:
     """Return the RMS distance to what is printed of a section; None where nothing is."""
     squares = []
-    for value in values_of(study, section, measured):
-        found, printed = value.part.measured, value.part.printed
-        if found is not None and printed is not None:
-            off = abs(found.mean - printed) / (printed if section.relative else 1.0)
+    for part in (value.part for value in values_of(study, section, measured)):
+        if part.measured is not None and part.printed is not None:
+            off = abs(part.measured.mean - part.printed) / (part.printed if section.relative else 1.0)
             squares.append(max(off, section.resolution) ** 2)
     return math.sqrt(fmean(squares)) if squares else None
 
 
 def _kept(campaign: Campaign, without: Sequence[str]) -> Slice:
     """Return the slice of a campaign that has none of some levels."""
-    levels = {factor.name: [level.name for level in factor.levels] for factor in campaign.design.factors}
-    return Slice(
-        {
-            name: tuple(level for level in own if level not in without)
-            for name, own in levels.items()
-            if {*own} & {*without}
-        }
-    )
+    kept = {}
+    for factor in campaign.design.factors:
+        levels = [level.name for level in factor.levels]
+        if {*levels} & {*without}:
+            kept[factor.name] = tuple(level for level in levels if level not in without)
+    return Slice(kept)
 
 
 def _scale(about: About, part: ClaimPart, unit: str | None) -> Scale:
@@ -213,9 +191,8 @@ def _scaled(parts: Iterable[ClaimPart], scales: Sequence[Scale]) -> list[ClaimPa
     """Return parts with numbers in other units, which the names of their quantities end with."""
     made = []
     for part, scale in zip(parts, scales, strict=True):
-        by, is_direction = scale.factor, part.kind == "direction"
-        low = (part.low - HIGHER) / by + HIGHER if is_direction else part.low / by
-        high = (part.high - LOWER) / by + LOWER if is_direction else part.high / by
+        by = scale.factor
+        above, below = (HIGHER, LOWER) if part.kind == "direction" else (0.0, 0.0)
         made.append(
             replace(
                 part,
@@ -223,8 +200,8 @@ def _scaled(parts: Iterable[ClaimPart], scales: Sequence[Scale]) -> list[ClaimPa
                 measured=_divided(part.measured, by),
                 one_run=_divided(part.one_run, by),
                 as_printed=_divided(part.as_printed, by),
-                low=low,
-                high=high,
+                low=(part.low - above) / by + above,
+                high=(part.high - below) / by + below,
                 printed=None if part.printed is None else part.printed / by,
             )
         )
@@ -240,18 +217,9 @@ def row(
     measured: Interval | None,
     forms: Mapping[str, float | None] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """Return one row of a document.
+    """Return one row of a document; table, id and quantity together are unique.
 
-    Parameters
-    ----------
-    table, id_, quantity, unit
-        What was measured; the table, the id and the quantity together are unique.
-    published
-        The printed value, if there is one.
-    measured
-        Mean and interval over the replications; None where one of them has no value.
-    forms
-        What closed forms give, by name.
+    `measured` is None where a replication has no value; `forms` are what closed forms give, by name.
     """
     closed = {"printed": None, "bounded": None, **forms}
     return {
@@ -282,22 +250,17 @@ def _rows(
             of = asked.quantity
             if {*without} & {*chain(*(place.values() for place in about.subject.fitting(of.at)))}:
                 continue
+            printed, name = about.subject.printed(of), one.id.format_map(of.at)
             try:
                 found = measured.interval(of.response, **of.at)
             except KeyError:
-                if about.subject.printed(of) is None:
+                if printed is None:
                     continue
                 found = None
-            yield row(
-                one.table,
-                one.id.format_map(of.at)
-                or ", ".join(about.words.word(of.at[name]) for name in one.each if name in of.at),
-                study.file.labels.get(of.response, of.response),
-                about.subject.units[of.response] or "1",
-                about.subject.printed(of),
-                found,
-                {name: about.references.form(name, of) for name in about.references.forms},
-            )
+            name = name or ", ".join(about.words.word(of.at[each]) for each in one.each if each in of.at)
+            quantity, unit = study.file.labels.get(of.response, of.response), about.subject.units[of.response]
+            forms = {each: about.references.form(each, of) for each in about.references.forms}
+            yield row(one.table, name, quantity, unit or "1", printed, found, forms)
     if not study.file.row:
         yield from _printed_rows(study, about, measured)
 
@@ -307,17 +270,12 @@ def _printed_rows(study: Study, about: About, measured: Measurements) -> Iterato
     varied = [name for name, levels in subject.levels.items() if len(levels) > 1]
     for table, _, response, place, value in about.references.listed:
         named = [*varied, *subject.responses[response]]
+        quantity = study.file.labels.get(response, about.words.word(response))
+        unit = _unit(subject.units[response], table.unit)
         for full in _places(about, measured, response, place):
             at = ", ".join(about.words.word(full[name]) for name in named if name in full)
-            quantity = study.file.labels.get(response, about.words.word(response))
-            yield row(
-                Path(table.file).stem,
-                at,
-                quantity,
-                _unit(subject.units[response], table.unit),
-                value / table.unit,
-                _divided(_interval(measured, response, full), table.unit),
-            )
+            found = _divided(_interval(measured, response, full), table.unit)
+            yield row(Path(table.file).stem, at, quantity, unit, value / table.unit, found)
 
 
 def _places(about: About, measured: Measurements, response: str, place: Place) -> Iterator[Place]:
@@ -361,9 +319,7 @@ def _text(study: Study, one: form.Finding, outcome: Outcome) -> str | None:
     """Return the text of a finding; None where what it is of was not run."""
     try:
         values = {name: _value(study, part, outcome) for name, part in one.values.items()}
-        fields = {
-            re.split(r"[.\[]", name or "", maxsplit=1)[0] for _, name, *_ in Formatter().parse(one.text)
-        }
+        fields = form.fields(one.text)
         numbers = {name: of(outcome) for name, of in study.numbers.items() if name in fields}
     except KeyError:
         return None
@@ -387,12 +343,7 @@ def _value(study: Study, part: form.Value, outcome: Outcome) -> Value:
 def _broken(study: Study, fitted: Mapping[str, Measurements]) -> Iterator[str]:
     """Yield a warning for each assumption that does not hold somewhere."""
     for one in study.file.assumption:
-        broken = [
-            value
-            for value in values_of(study, one, fitted)
-            if value.part.measured is None
-            or not value.part.low <= value.part.measured.mean <= value.part.high
-        ]
+        broken = [value for value in values_of(study, one, fitted) if not value.is_within]
         named = [f"{value.part.quantity} is {value.text()}" for value in broken[:_MOST_NAMED]]
         more = [f"and so at {len(broken) - _MOST_NAMED} more"] if len(broken) > _MOST_NAMED else []
         if broken:

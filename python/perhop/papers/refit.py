@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from perhop.experiment.definition import Campaign
+from perhop.experiment.factors import Treatment
 from perhop.judge.measured import Measurements
 from perhop.papers import fit
 from perhop.papers.campaigns import short
@@ -21,10 +22,7 @@ from perhop.papers.study import Study
 from perhop.report.study import Section, Table
 
 CampaignRunner = Callable[[Sequence[Campaign], str], list[Measurements]]
-"""Function that runs campaigns in one store and returns what each measured.
-
-The text says what is being done.
-"""
+"""Function that runs campaigns in one store, for what a text says, and returns what each measured."""
 
 
 def voting(study: Study) -> tuple[tuple[Reading, ...], tuple[str, ...]]:
@@ -32,11 +30,6 @@ def voting(study: Study) -> tuple[tuple[Reading, ...], tuple[str, ...]]:
 
     A reading that changes how runs are made, and nothing else, is at the point of the study itself. Without a
     fit all vote.
-
-    Raises
-    ------
-    PackError
-        The record of the calibration lacks a reading.
     """
     if study.fit is None:
         return study.readings, ()
@@ -47,21 +40,17 @@ def voting(study: Study) -> tuple[tuple[Reading, ...], tuple[str, ...]]:
         for one in study.readings:
             if one.of_runs:
                 found.append(one)
-            elif record[one.id]["fits"]:
-                point = record[one.id]["chosen"]
-                settings = (*one.settings, *own.under(one.id).settings(point))
-                meaning = f"{one.meaning}; fitted again: {_point(point)}"
+            elif (again := record[one.id])["fits"]:
+                settings = (*one.settings, *own.under(one.id).settings(again["chosen"]))
+                meaning = f"{one.meaning}; fitted again: {_point(again['chosen'])}"
                 found.append(replace(one, meaning=meaning, settings=settings))
             else:
-                left_out.append(
-                    f"reading {one.id}: does not fit the paper's own cells ({record[one.id]['error']:.1f} "
-                    f"against {least:.1f} standard errors), so that it does not vote"
-                )
+                off = f"{again['error']:.1f} against {least:.1f} standard errors"
+                rule = f"does not fit the paper's own cells ({off}), so that it does not vote"
+                left_out.append(f"reading {one.id}: {rule}")
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise PackError(
-            f"{study.folder / fit.RECORD}: not what a calibration records: {error}",
-            f"perhop reproduce {study.key} --calibrate reruns it",
-        ) from None
+        rule = f"{study.folder / fit.RECORD}: not what a calibration records: {error}"
+        raise PackError(rule, f"perhop reproduce {study.key} --calibrate reruns it") from None
     return tuple(found), tuple(left_out)
 
 
@@ -73,33 +62,25 @@ def calibrate(study: Study, run: CampaignRunner) -> dict[str, Any]:
     assert layout is not None
     campaign, printed = about.campaign, fit.printed_of(about.subject, own)
     listed = [Reading(BASE, ""), *(one for one in study.readings if not one.of_runs)]
-    readings = {one.id: one for one in listed}
-    levels = [
-        (one, dict(zip(campaign.design.names, one.levels, strict=True))) for one in campaign.design.treatments
-    ]
-    called = {own.called.format(**at): one for one, at in levels if layout.at.items() <= at.items()}
+    readings, called = {one.id: one for one in listed}, dict[str, Treatment]()
+    for treatment in campaign.design.treatments:
+        at = dict(zip(campaign.design.names, treatment.levels, strict=True))
+        if layout.at.items() <= at.items():
+            called[own.called.format(**at)] = treatment
     runs = [f"run.{name}={value}" for name, value in own.runs.items()]
 
     def off(
         asked: Sequence[tuple[str, Point]], treatments: Sequence[str], seeds: int, what: str
     ) -> list[list[Off]]:
         """Run treatments at points, each under a reading, and compare them seed by seed."""
-        design = replace(
-            campaign.design, treatments=tuple(called[one] for one in treatments), replications=seeds
-        )
-        campaigns = []
+        chosen, campaigns = tuple(called[one] for one in treatments), list[Campaign]()
+        some = replace(campaign, design=replace(campaign.design, treatments=chosen, replications=seeds))
         for id_, point in asked:
-            settings = [
-                *readings[id_].settings_of(campaign.scenario.source),
-                *own.under(id_).settings(point),
-                *runs,
-            ]
-            campaigns.append(short(replace(campaign, design=design), settings))
+            settings = readings[id_].settings_of(campaign.scenario.source)
+            campaigns.append(short(some, [*settings, *own.under(id_).settings(point), *runs]))
         measured = run(campaigns, what) if campaigns else []
-        return [
-            [own.off(printed, one) for one in fit.by_seed(about.subject, own, each, treatments)]
-            for each in measured
-        ]
+        cells = [fit.by_seed(about.subject, own, each, treatments) for each in measured]
+        return [[own.off(printed, one) for one in each] for each in cells]
 
     def searched(id_: str, most: float) -> Search:
         def errors(points: Sequence[Point]) -> list[float]:
@@ -167,10 +148,7 @@ def best_point(
     errors: Mapping[str, Sequence[float]],
     own: CellFit,
 ) -> str:
-    """Return the fitted point: the candidate with the least error, or the base.
-
-    It takes the place of the base only where it is nearer with every seed.
-    """
+    """Return the fitted point: the candidate with the least error if nearer with every seed, or the base."""
     least = min((one.id for one in candidates), key=lambda id_: own.rms(cells[id_]))
     nearer = all(one < base for one, base in zip(errors[least], errors[BASE], strict=True))
     return least if nearer else BASE
@@ -190,32 +168,22 @@ def section(study: Study, measured: Measurements, command: str) -> Section:
         f"reading was fitted in the same way; one with more than {own.near * least:.1f} does not fit the "
         "paper's own cells and does not vote."
     )
-    by_reading = Table(
-        "Error by reading, each at the point fitted under it",
-        ("reading", "fitted cells", "held out", "votes", "fitted to"),
-        [
-            (
-                name,
-                f"{one['error']:.1f}",
-                "" if one["held out"] is None else f"{one['held out']:.1f}",
-                "yes" if one["fits"] else "no: does not fit the paper's own cells",
-                _point(one["chosen"]),
-            )
-            for name, one in record["fits"].items()
-        ],
-        command=record["command"],
-    )
+    rows = []
+    for name, one in record["fits"].items():
+        held_out = "" if one["held out"] is None else f"{one['held out']:.1f}"
+        votes = "yes" if one["fits"] else "no: does not fit the paper's own cells"
+        rows.append((name, f"{one['error']:.1f}", held_out, votes, _point(one["chosen"])))
+    title = "Error by reading, each at the point fitted under it"
+    columns = ("reading", "fitted cells", "held out", "votes", "fitted to")
+    by_reading = Table(title, columns, rows, command=record["command"])
     ordered = sorted(off, key=lambda cell: [*own.error].index(cell[0]))
-    columns = dict.fromkeys(" ".join(cell[:-1]) for cell in ordered)
+    places = dict.fromkeys(" ".join(cell[:-1]) for cell in ordered)
     values = {(" ".join(cell[:-1]), cell[-1]): value for cell, value in off.items()}
     by_cell = Table(
         "Error by cell, in standard errors of the printed one",
-        ("treatment", *columns),
+        ("treatment", *places),
         [
-            (
-                f"{name}{' *' if name in own.treatments else ''}",
-                *(f"{values[column, name]:+.1f}" for column in columns),
-            )
+            (name + " *" * (name in own.treatments), *(f"{values[place, name]:+.1f}" for place in places))
             for name in dict.fromkeys(cell[-1] for cell in off)
         ],
         text="A star: fitted.",

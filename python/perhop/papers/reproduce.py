@@ -19,6 +19,7 @@ from perhop.experiment import ledger
 from perhop.experiment.campaign import plan, run_campaign
 from perhop.experiment.definition import Campaign
 from perhop.experiment.executors import open_executor
+from perhop.experiment.fault import HintedError
 from perhop.experiment.store import Store
 from perhop.experiment.work import LIVE
 from perhop.judge.measured import Measurements
@@ -41,24 +42,16 @@ from perhop.run.run import AnyJob, Progress, Result
 from perhop.units import counted
 
 
-class FailedRunError(RuntimeError):
-    """A run of a study that failed or broke an invariant; `hint` says how to make it again."""
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.hint = hint
+class FailedRunError(HintedError):
+    """A run of a study that failed or broke an invariant; the hint says how to make it again."""
 
 
 @dataclass(frozen=True)
 class Teller:
     """Means to tell whoever waits what is being done; by default nothing is told.
 
-    Attributes
-    ----------
-    note
-        Called with remarks, such as how long it will take.
-    progress
-        Called with what is being done; its context gives a function of the work done and all of it.
+    `note` is called with remarks, such as how long it will take; `progress` with what is being done, and its
+    context gives a function of the work done and all of it.
     """
 
     note: Callable[[str], None] = lambda _: None
@@ -76,19 +69,9 @@ _TOLD = 10
 class Form:
     """How much of a study is done; as text, the options of the command.
 
-    Attributes
-    ----------
-    quick
-        Its quick form.
-    fitted
-        The fitted point alone, without readings.
-    record
-        Its `recorded/` is written anew as well.
-    verify
-        Of a study on record, runs to make again: its verdicts are those of the record. None for every run,
-        by which it is judged anew.
-    seed
-        Of the draw of these runs.
+    `fitted` is the fitted point alone, without readings; `record` writes its `recorded/` anew as well. Of a
+    study on record so many runs are made again by `verify`, drawn by `seed`, and its verdicts are those of
+    the record; None is for every run, by which it is judged anew.
     """
 
     quick: bool = False
@@ -113,17 +96,12 @@ def reproduce(
 ) -> list[Outcome]:
     """Repeat studies; runs are kept in a store beside the folder of pages.
 
-    Parameters
-    ----------
-    index
-        Each study has a folder in the folder, and a page leads to all. Otherwise there is one study.
+    With `index` each has a folder in the folder, and a page leads to all; otherwise there is one study.
 
     Raises
     ------
-    FailedRunError
-        A run failed; there is no page, and what was run is kept.
-    StaleRecordError
-        A record is of another version, or does not follow from the study's files; there is no page.
+    FailedRunError, StaleRecordError
+        There is no page, and what was run is kept.
     DiffersError
         A run that was made again is not equal to the record. There is a page if all were made now.
     """
@@ -132,27 +110,25 @@ def reproduce(
     if form.record:
         recorded.check_place(plans[0])
     doing = _Doing(form, folder, workers, tell)
-    records = [doing.record(*each) for each in zip(studies, plans, strict=True)]
+    records = [doing.record(planned) for planned in plans]
     done, keys = list[Outcome](), [study.key for study in studies] if index else []
     with new_folder(folder, partial(holds_studies, keys=keys)) as new:
         with _drawing() as later:
-            for study, planned, record in zip(studies, plans, records, strict=True):
-                place = new / (study.key if index else "")
+            for planned, record in zip(plans, records, strict=True):
+                place = new / (planned.study.key if index else "")
                 place.mkdir(exist_ok=True)
-                outcome = doing.outcome(study, planned, record)
+                outcome = doing.outcome(planned, record)
                 write_file(place / "result.json", encode(outcome.document))
                 done.append(outcome)
-                later(partial(_draw, study, outcome, place))
+                later(partial(_draw, planned.study, outcome, place))
         if index:
             each = zip(studies, done, strict=True)
             rows = [(study.file.title, outcome.document, outcome.left_out) for study, outcome in each]
             write_file(new / "report.html", render_index(rows, f"perhop reproduce{form}"))
             write_file(new / "result.json", encode([outcome.document for outcome in done]))
     if doing.differ:
-        raise DiffersError(
-            f"{'; '.join(doing.differ)}; {folder} shows what was run now",
-            "perhop reproduce STUDY --record makes a record anew",
-        )
+        hint = "perhop reproduce STUDY --record makes a record anew"
+        raise DiffersError(f"{'; '.join(doing.differ)}; {folder} shows what was run now", hint)
     return done
 
 
@@ -166,7 +142,7 @@ class _Doing:
     tell: Teller
     differ: list[str] = field(default_factory=list)
 
-    def record(self, study: Study, planned: Plan) -> Record | None:
+    def record(self, planned: Plan) -> Record | None:
         """Return what is on record of a study, to be shown or compared with what is run; else None."""
         if self.form.quick or self.form.fitted or self.form.record:
             return None
@@ -176,21 +152,22 @@ class _Doing:
                 self.tell.note(f"{planned.study.key}: nothing is on record, so every run is made now")
             return None
         try:
-            return on_record.current(planned, found, _command(study))
+            return on_record.current(planned, found, _command(planned.study))
         except StaleRecordError as error:
             if self.form.verify is not None:
                 raise
             self.tell.note(f"not compared with what is run now: {error}")
             return None
 
-    def outcome(self, study: Study, planned: Plan, record: Record | None) -> Outcome:
+    def outcome(self, planned: Plan, record: Record | None) -> Outcome:
         """Return the outcome of a study."""
         if record is None or self.form.verify is None:
-            return self._made(study, planned, record)
-        return self._shown(study, on_record.less(planned), record, self.form.verify)
+            return self._made(planned, record)
+        return self._shown(on_record.less(planned), record, self.form.verify)
 
-    def _made(self, study: Study, planned: Plan, record: Record | None) -> Outcome:
+    def _made(self, planned: Plan, record: Record | None) -> Outcome:
         """Make every run, and compare each with what is on record, or put it there."""
+        study = planned.study
         store = self.folder.parent / f"{study.key}.runs"
         results = run_plan(study.key, planned, store, self.workers, self.tell)
         outcome = reduce(planned, results, f"{_command(study)}{self.form}", _core.RESULTS_VERSION)
@@ -208,9 +185,9 @@ class _Doing:
                 outcome.document["verified"] = {"runs": record.runs, "of": record.runs}
         return outcome
 
-    def _shown(self, study: Study, planned: Plan, record: Record, number: int) -> Outcome:
+    def _shown(self, planned: Plan, record: Record, number: int) -> Outcome:
         """Return what is on record of a study, once runs drawn from it have come out again."""
-        key, seed, found = study.key, self.form.seed, on_record.scalars_of(planned, record)
+        key, seed, found = planned.study.key, self.form.seed, on_record.scalars_of(planned, record)
         results = planned.results(found, _drawn(key, planned, self.workers, self.tell))
         outcome = reduce(planned, results, record.document["command"], _core.RESULTS_VERSION)
         on_record.check_verdicts(planned, record, outcome.document)
@@ -222,11 +199,9 @@ class _Doing:
             differ = differences(sample, executor, progress)
         if differ:
             self._tell(differ)
-            raise DiffersError(
-                f"{_differ(key, differ, len(sample))}; nothing of it is shown",
-                f"{_command(study)} --verify all makes every run and judges anew; "
-                "what was changed in papers, `git checkout papers` restores",
-            )
+            anew = f"{_command(planned.study)} --verify all makes every run and judges anew"
+            hint = f"{anew}; what was changed in papers, `git checkout papers` restores"
+            raise DiffersError(f"{_differ(key, differ, len(sample))}; nothing of it is shown", hint)
         verified = {"runs": len(sample), "of": record.runs, "drawn": len(sample), "seed": seed}
         verified["results_version"] = _core.RESULTS_VERSION
         return replace(outcome, document={**record.document, "verified": verified})
@@ -267,13 +242,7 @@ def _drawing() -> Iterator[Callable[[Callable[[], None]], None]]:
 def on_kernel(
     study: Study, folder: Path, workers: int | None, tell: Teller = SILENT, record: bool = False
 ) -> dict[str, Any]:
-    """Run a study in virtual time and on real packets, put both beside the paper; return the document.
-
-    Raises
-    ------
-    FailedRunError
-        As of `reproduce`.
-    """
+    """Run a study in virtual time and on real packets, put both beside the paper; return the document."""
     store = folder.parent / f"{study.key}-on-kernel.runs"
     side_by_side, why = cores.allowed(workers)
     if why:
@@ -282,10 +251,8 @@ def on_kernel(
     arms = kernel.arms(study)
     check_live(one.scenario for arm in arms if arm.is_live for one in arm.plan.fitted)
     at_once = {arm.id: side_by_side if arm.is_live else cores.count() for arm in arms}
-    whole = sum(
-        run.expected_s([sum(own.work for one in arm.plan.fitted for own in plan(one))], at_once[arm.id])
-        for arm in arms
-    )
+    works = {arm.id: sum(own.work for one in arm.plan.fitted for own in plan(one)) for arm in arms}
+    whole = sum(run.expected_s([work], at_once[arm]) for arm, work in works.items())
     tell.note(f"{study.key}, {len(arms)} arms: {_about(whole)} in all")
     for arm in arms:
         found = run_campaigns(f"{study.key}, {arm.id}", arm.plan.campaigns, store, at_once[arm.id], tell)
@@ -306,13 +273,7 @@ def on_kernel(
 
 
 def calibrate(study: Study, store: Path, workers: int, tell: Teller = SILENT) -> dict[str, Any]:
-    """Search the free parameters of a study that has some, and return the record.
-
-    Raises
-    ------
-    FailedRunError
-        A run failed.
-    """
+    """Search the free parameters of a study that has some, and return the record."""
 
     def measured(campaigns: Sequence[Campaign], label: str) -> list[Measurements]:
         found = run_campaigns(f"{study.key}, {label}", campaigns, store, workers, tell)
@@ -345,10 +306,8 @@ def _is_document(file: Path) -> bool:
         found = json.loads(file.read_bytes())
     except (ValueError, RecursionError):
         return False
-    documents = found if isinstance(found, list) else [found]
-    return all(
-        isinstance(one, dict) and {"paper", "results_version", "claims"} <= one.keys() for one in documents
-    )
+    documents, keys = found if isinstance(found, list) else [found], {"paper", "results_version", "claims"}
+    return all(isinstance(one, dict) and keys <= one.keys() for one in documents)
 
 
 def run_plan(key: str, planned: Plan, store: Path, workers: int, tell: Teller = SILENT) -> Results:
@@ -360,13 +319,7 @@ def run_plan(key: str, planned: Plan, store: Path, workers: int, tell: Teller = 
 def run_campaigns(
     key: str, campaigns: Sequence[Campaign], store: Path, workers: int, tell: Teller = SILENT
 ) -> list[pl.DataFrame]:
-    """Run or resume campaigns one after the other in one store; return each one's values.
-
-    Raises
-    ------
-    FailedRunError
-        A run failed.
-    """
+    """Run or resume campaigns one after the other in one store; return each one's values."""
     planned = [plan(one) for one in campaigns]
     work = [sum(own.work for own in runs) for runs in planned]
     about = f"{_about(run.expected_s(work, workers))} if none of them has been made before"
@@ -389,13 +342,7 @@ def run_campaigns(
 
 
 def checked(job: AnyJob, result: Result) -> Result:
-    """Return a result that may be reduced.
-
-    Raises
-    ------
-    FailedRunError
-        The run broke an invariant: its numbers must not be averaged in.
-    """
+    """Return a result that may be reduced: one that broke an invariant must not be averaged in."""
     if result.invariants:
         raise FailedRunError(f"a run broke an invariant: {job[1]}: {'; '.join(result.invariants)}")
     return result

@@ -35,12 +35,8 @@ SHORTER = "shorter runs"
 class About:
     """A campaign of a study, and the claims about it, none of one beyond the paper.
 
-    Attributes
-    ----------
-    name
-        Of the campaign's file, as files of claims and `beyond` write it.
-    beside
-        Campaigns whose levels stand beside its own, as fitted.
+    It is called as files of claims and `beyond` write its file. `beside` are those whose levels stand beside
+    its own, as fitted.
     """
 
     name: str
@@ -74,13 +70,7 @@ class About:
         return self.checked.measured(pl.concat([one.scalars for one in found], how="diagonal"))
 
     def quantities(self, part: Part) -> list[Asked]:
-        """Return what a part that need not claim anything asks for.
-
-        Raises
-        ------
-        DesignError
-            The campaign has not what it names.
-        """
+        """Return what a part that need not claim anything asks for; errors as of `asked`."""
         if not isinstance(part, form.Assumption):
             nothing: dict[str, Any] = dict.fromkeys(("above", "below", "high", "within"))
             part = msgspec.structs.replace(part, low=-math.inf, **nothing)
@@ -91,20 +81,9 @@ class About:
 class Study:
     """A study in a folder, whose files fit together.
 
-    Attributes
-    ----------
-    folder, called, place
-        Where it is, how `perhop reproduce` names it, and how other commands name its folder.
-    about
-        Its campaigns with their claims, in the order of `claims` in `study.toml`.
-    beyond
-        Its campaigns past the paper.
-    readings
-        Of what the paper leaves open, pairs last.
-    code
-        Its `study.py`; None without one.
-    fit
-        Of what the paper leaves open to cells that it prints; None where nothing is fitted so.
+    `called` is how `perhop reproduce` names it, `place` how other commands name its folder. `about` has its
+    campaigns with their claims, `beyond` those past the paper; `readings` pairs last; `code` is its
+    `study.py`, `fit` one of what the paper leaves open to cells that it prints.
     """
 
     folder: Path
@@ -174,14 +153,9 @@ class Study:
     def reads(
         self, reading: Reading, planned: Sequence[Campaign] | None = None, unjudged: Collection[str] = ()
     ) -> list[Campaign]:
-        """Return the campaigns, or parts of them, that a reading's claims are about.
+        """Return the campaigns, or parts of them, that a reading's claims are about, but for `unjudged` ones.
 
-        Parameters
-        ----------
-        planned
-            All campaigns as they are run; by default as their files have them.
-        unjudged
-            Claims that are not judged.
+        They are as `planned`; by default as their files have them.
         """
         found, judged = list[Campaign](), {*reading.claims} - {*unjudged}
         every = self.fitted if planned is None else planned

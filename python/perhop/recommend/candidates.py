@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from perhop.experiment.factors import Factor, Level
+from perhop.experiment.fault import HintedError
 from perhop.scenario.overrides import toml
 
 if TYPE_CHECKING:
@@ -27,12 +28,8 @@ KINDS_OF_PACKETS = ("any", "data", "pure-ack")
 """Words of a `match` that are no marks."""
 
 
-class NothingToTryError(ValueError):
+class NothingToTryError(HintedError, ValueError):
     """A scenario in which no mark of an ACK can matter."""
-
-    def __init__(self, message: str, hint: str) -> None:
-        super().__init__(message)
-        self.hint = hint
 
 
 @dataclass(frozen=True)
