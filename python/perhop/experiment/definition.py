@@ -314,10 +314,12 @@ class _Reader:
             if design and (response.faults(known) or response.doubts(known)):
                 known = words_of_design(scenario, design)
             faults = response.faults(known)
-            faults += levels.faults(response.measure.of, design.factors) if design else ()
+            factors = design.factors if design else ()
+            faults += levels.faults(response.measure.of, factors) if design else ()
             self.faults += _of_measure(i, faults)
             if not faults:
-                self.warnings += _of_measure(i, response.doubts(known))
+                doubts = [*response.doubts(known), *levels.doubts(response.measure.of, factors)]
+                self.warnings += _of_measure(i, doubts)
 
     def stop(self, responses: list[str]) -> Stop | None:
         one = self.written.get("stop")

@@ -69,6 +69,18 @@ def faults(of: Expression | Function, factors: Sequence[Factor]) -> Iterator[Syn
             yield SyntaxFault(one.span, rule, "write them all in one unit, or all without")
 
 
+def doubts(of: Expression | Function, factors: Sequence[Factor]) -> Iterator[SyntaxFault]:
+    """Yield a warning for a factor with a level whose name is another number than the one it counts as."""
+    known = {factor.name: factor for factor in factors}
+    for one in named(of):
+        for level in known[one.factor].levels:
+            counts, called = number(level), number(Level(level.name))
+            if counts and called and counts[1] == called[1] and counts[0] != called[0]:
+                rule = f"level `{level.name}` of `{one.factor}` counts as what it sets, {counts[0]:g}"
+                yield SyntaxFault(one.span, rule, "name it by that value, or by a word")
+                break
+
+
 def units(of: Expression | Function, factors: Sequence[Factor]) -> dict[str, str]:
     """Return the units of the levels in an expression, by factor."""
     asked = {one.factor for one in named(of)}
