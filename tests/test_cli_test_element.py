@@ -153,3 +153,12 @@ def test_what_init_writes_works(cli: Cli, kind: str, tmp_path: Path) -> None:
     campaign = tmp_path / "campaign.toml"
     campaign.write_text(campaign.read_text().replace("set = [", 'set = ["run.duration=12s", '))
     assert cli("campaign", "run", "campaign.toml", "-o", "store", "-j", "1").code == ExitCode.DONE
+
+
+def test_a_setting_that_is_missing_is_asked_for(cli: Cli) -> None:
+    text = SEVERAL.format(fails="pass")
+    Path("mine.py").write_text(
+        text.replace("def __init__(self, place, boom=1)", "def __init__(self, place, boom)")
+    )
+    done = cli("test-element", "mine.py", "--name", "Few")
+    assert done.out.splitlines()[1] == "  give it: -s boom=VALUE"

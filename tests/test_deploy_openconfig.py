@@ -329,7 +329,7 @@ def test_a_conditioner_that_the_model_cannot_say_is_left_out_and_named(
         ('{ kind = "fifo", limit = "30kB", ack_filter = "aggressive" }', "ack_filter: not in the model"),
         (
             '{ kind = "red", limit = "60kB", min_th = "10kB", max_th = "30kB", max_p = 0.125 }',
-            "queue red: max_p 0.125 is said as 0.12",
+            "queue red: max_p 0.125 is written as 0.12",
         ),
         (
             '{ kind = "red", limit = "60kB", min_th = "10kB", max_th = "30kB", max_p = 0.1, gentle = true }',

@@ -67,7 +67,10 @@ def test_what_an_artefact_lacks_is_said(cli: Cli, study: Path) -> None:
     (study / "recorded" / "results.json").write_text('{"results_version": 1}')
     done = cli("pack", study)
     assert "no `license` in CITATION.cff" in done.err
-    assert "recorded/results.json is of results version 1; this perhop has" in done.err
+    assert (
+        "recorded/results.json is of results version 1; perhop reproduce mine says whether it holds in"
+        in done.err
+    )
     (study / "recorded" / "results.json").write_text("[]")
     assert "recorded/results.json is no record" in cli("pack", study).err
     (study / "CITATION.cff").write_text(CITATION)

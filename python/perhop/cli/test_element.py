@@ -11,7 +11,7 @@ from perhop.cli.exit import CommandError, ExitCode, UsageError
 from perhop.cli.options import argument, flag, option
 
 LAWS = {
-    "books_balance": "every packet is kept, sent or dropped, and told; flows stay in order; the limit holds",
+    "books_balance": "each packet is kept, sent, or dropped and reported; flows stay in order; the limit holds",
     "repeats": "equal calls get equal answers",
     "a_port_counts_it_all": "a port counts every drop and every mark",
     "early_timeouts_change_nothing": "a call before its time changes nothing",
@@ -78,8 +78,8 @@ def command(
             tried = f"in {cases} random sequences of calls for each law"
             how = tried if each["mistake"] is None else f"cannot be built: {each['mistake']}"
             print(f"{file}: {each['name']}, a {CALLED.get(each['kind'], each['kind'])}, {how}")
-            if each["mistake"] is not None:
-                print("hint: settings of the class: -s NAME=VALUE, such as -s window=500ms")
+            if (each["mistake"] or "").endswith(" is missing"):
+                print(f"  give it: -s {each['mistake'].split()[0]}=VALUE")
             for one in each["laws"]:
                 print(f"  {'holds ' if one['holds'] else 'BROKEN'}  {one['law']}: {LAWS[one['law']]}")
                 for line in (one["broken"] or "").strip().splitlines():

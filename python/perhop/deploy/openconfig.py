@@ -212,7 +212,7 @@ def _wred(queue: Table, packet: int, cannot: list[str]) -> Table:
         }
         for what, asked, said in (("max_p", max_p, percent / 100), ("w_q", w_q, 2.0**-exponent)):
             if asked != said:
-                cannot.append(f"queue {kind}: {what} {asked:g} is said as {said:g}")
+                cannot.append(f"queue {kind}: {what} {asked:g} is written as {said:g}")
         if kind != "red":
             cannot.append(f"queue {kind}: one curve for all colours, that of green")
         if left := [key for key in ("gentle", "byte_mode", "conventions", "mean_packet") if queue.get(key)]:

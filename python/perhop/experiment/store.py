@@ -299,7 +299,7 @@ def check_files(folder: Path, *, mine: bool = False) -> None:
     except (ValueError, RecursionError):
         hashes = None
     if hashes is None:
-        raise StoreError(f"{file} is damaged: it has not the hash that is in it", _WRITTEN_AGAIN)
+        raise StoreError(f"{file} is damaged: its content does not match its hash", _WRITTEN_AGAIN)
     changed = changed_files(folder, {name: one for name, one in hashes.items() if (folder / name).exists()})
     # unless a campaign has begun meanwhile, which takes the record away first
     if changed and (mine or (file.exists() and ledger.driver(folder) is None)):

@@ -153,9 +153,12 @@ def lacks(folder: Path, manifest: Manifest) -> list[str]:
             version = _RECORDED.decode((folder / _RECORD).read_bytes()).results_version
         except msgspec.MsgspecError:
             return [*found, f"{_RECORD} is no record"]
-        if version != _core.RESULTS_VERSION:
+        if version > _core.RESULTS_VERSION:
             versions = f"{version}; this perhop has {_core.RESULTS_VERSION}"
             found.append(f"{_RECORD} is of results version {versions}")
+        elif version < _core.RESULTS_VERSION:
+            whether = f"perhop reproduce {folder} says whether it holds in {_core.RESULTS_VERSION}"
+            found.append(f"{_RECORD} is of results version {version}; {whether}")
     return found
 
 

@@ -97,7 +97,7 @@ def _rate(link: LinkView, table: Table | None) -> float:
 
 
 def probed(scenario: Scenario) -> Scenario:
-    """Return the scenario with a probe over each slow link: it tells what somebody waits who sends little.
+    """Return the scenario with a probe over each slow link, which measures the delay of a light sender.
 
     A probe is 100 bytes of UDP in best effort, 20 times a second, or a hundredth of a slower link. So a long
     queue counts by what others wait in it (the responsiveness of RFC 9318), whatever the scenario's flows.

@@ -61,13 +61,14 @@ def on_record(document: Mapping[str, Any]) -> tuple[str, ...]:
     now, runs, drawn = verified["results_version"], verified["runs"], verified["drawn"]
     name, dirty, _ = (made["commit"] or "").partition("-dirty")
     commit = f" and commit {name[:12]}{dirty}" if name else ""
+    one = runs == 1
     under = "" if now == version else f" under results_version {now}"
     which = f": {drawn:,} drawn by chance, and {runs - drawn:,} whose course in time the study needs"
     return (
         f"These verdicts are of {verified['of']:,} runs on record, made by {command} --record on "
         f"{made['date']}, at results_version {version}{commit}.",
-        f"Just now {runs:,} of them were rerun{under}, and each came out equal"
-        f"{which if runs > drawn else ''}. Rerun these {runs:,}: "
+        f"Just now {runs:,} of them {'was' if one else 'were'} rerun{under}, and {'' if one else 'each '}"
+        f"came out equal{which if runs > drawn else ''}. Rerun {'it' if one else f'these {runs:,}'}: "
         f"{command} --verify {drawn} --seed {verified['seed']}.",
     )
 
@@ -93,11 +94,12 @@ def stand(claims: Sequence[Mapping[str, Any]], of: str = "") -> str:
     }
     if len(tally) == 1 < len(claims):
         return all_of[claims[0]["verdict"]].format(f"{counted(len(claims), 'claim')}{of}")
+    alone = "" if tally["supported"] else " hold here"
     counts = [
         f"{tally[verdict]} {one if tally[verdict] == 1 else many}"
         for verdict, one, many in (
             ("supported", "holds here", "hold here"),
-            ("contradicted", "does not", "do not"),
+            ("contradicted", "does not" + alone, "do not" + alone),
             ("inconclusive", "is open", "are open"),
             ("not judged", "is not judged", "are not judged"),
         )
@@ -196,7 +198,7 @@ def _picture(claims: Sequence[Mapping[str, Any]]) -> page.Drawing | None:
         "forest",
         title,
         picture,
-        "Each claim by its most critical part: how far the mean and its 95 % interval as fitted are inside "
-        "what is claimed (shaded), over half of the claimed range, or over its only end. Colours tell the "
-        "verdict, which is over all parts and readings.",
+        "Each claim by its most critical part: the mean and its 95 % interval, as fitted, from the edge of "
+        "the claimed range (shaded), in halves of its width, or in parts of its only end. Colours show the "
+        "verdict over all parts and readings.",
     )

@@ -334,7 +334,7 @@ def _read_record(folder: Path) -> Record:
             raise DamagedRunError(message)
         found = _RECORD.decode(text)
         if not is_whole(text):
-            raise DamagedRunError(f"{file} is damaged: it has not the hash that is in it")
+            raise DamagedRunError(f"{file} is damaged: its content does not match its hash")
         return found
     except (ValueError, RecursionError) as error:
         raise DamagedRunError(f"{file} is damaged: {error}") from error

@@ -91,7 +91,7 @@ def of_line(found: Answer, scenario: Scenario) -> list[str]:
     holds = [f"{one.link.name} {duration(one.held_s)}" for one in line.slow_links(scenario)]
     sentences = [f"As it is, a full buffer keeps the line busy for: {', '.join(holds)}."]
     if found.promises is None:
-        sentences[0] += " A probe each way tells what somebody waits who sends little."
+        sentences[0] += " Probes each way measure the delay of a light sender."
     marks = {
         name: change
         for name, change in found.scores.items()
