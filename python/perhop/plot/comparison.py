@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from perhop.plot import style
 
-_MARKS: tuple[tuple[str, str, dict[str, Any]], ...] = (
-    ("published", "published", {"marker": "D", "color": style.COLORS[1], "markersize": 7.0}),
-    ("printed", "closed form as printed", {"marker": "s", "color": style.COLORS[3], "markersize": 9.5}),
-    ("bounded", "closed form, bounded", {"marker": "o", "color": style.COLORS[2], "markersize": 12.0}),
-    ("mean", "simulated, 95 % interval", {"marker": "|", "color": style.COLORS[0], "markersize": 14.0}),
+_MARKS = (
+    ("published", "published", "D", style.COLORS[1], 7.0),
+    ("printed", "closed form as printed", "s", style.COLORS[3], 9.5),
+    ("bounded", "closed form, bounded", "o", style.COLORS[2], 12.0),
+    ("mean", "simulated, 95 % interval", "|", style.COLORS[0], 14.0),
 )
-"""Fields of a row, their words, and their looks."""
+_STROKE = {"markeredgewidth": 2.6}
+_HOLLOW = {"markeredgewidth": 1.5, "markerfacecolor": "none"}
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,12 @@ def draw(rows: Sequence[Comparison], title: str, label: str) -> str:
     """Return the values side by side as SVG, a line per row; `label` is of their axis, with the unit."""
     places = np.arange(len(rows))[::-1]
     with style.figure(7.6, 0.9 + 0.3 * len(rows)) as (made, axes):
-        for field, name, look in _MARKS:
+        for field, name, marker, color, size in _MARKS:
             found = [(getattr(row, field), y) for row, y in zip(rows, places, strict=True)]
             x = [value for value, _ in found if value is not None]
             y = [place for value, place in found if value is not None]
-            # a stroke has no face
-            width = 2.6 if look["marker"] == "|" else 1.5
-            hollow = {"markerfacecolor": "none", "markeredgewidth": width, "linestyle": "none"}
-            axes.plot(x, y, label=name, **look, **hollow)
+            look = _STROKE if marker == "|" else _HOLLOW
+            axes.plot(x, y, marker, label=name, color=color, markersize=size, **look)
         for row, y in zip(rows, places, strict=True):
             if row.ci95 is not None:
                 axes.plot(row.ci95, (y, y), color=style.COLORS[0], linewidth=2.6)
