@@ -33,28 +33,11 @@ class Section:
 
 @dataclass(frozen=True)
 class StudyPage:
-    """The contents of the page about a study.
+    """The contents of the page about a study: an overview, claims, numbers, sections, findings by title.
 
-    Parameters
-    ----------
-    document
-        Rows and claims, as ``perhop reproduce --json`` prints them.
-    sections
-        In order; they follow the claims and the numbers.
-    intro
-        The subject of the study, in a few sentences.
-    about_numbers
-        Sentences that a reader needs to compare published and simulated numbers.
-    labels
-        A label for each of the document's tables and row ids; what is not named keeps its own name.
-    overview
-        A drawing above everything else.
-    findings
-        Title and text each.
-    warnings
-        Runs that do not meet what the study assumes.
-    left_out
-        Parts that a quick reproduction does not do.
+    The document is as ``perhop reproduce --json`` prints it; its tables and row ids that have no label keep
+    their own name. `about_numbers` helps to compare published and simulated ones. Warnings are about runs
+    that do not meet what the study assumes, `left_out` names parts that a quick reproduction does not do.
     """
 
     title: str
@@ -71,21 +54,11 @@ class StudyPage:
 
 def render(study: StudyPage) -> str:
     """Return the page about a study as HTML. The same study gives the same page."""
-    return page.render(
-        "study.html.j2",
-        {
-            "title": study.title,
-            "study": study,
-            "tables": _tables(study),
-            **judged(study.document),
-        },
-    )
-
-
-def judged(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a document and its judged claims, as the templates take them."""
-    main = main_claims(document)
-    return {
+    document, main = study.document, main_claims(study.document)
+    context = {
+        "title": study.title,
+        "study": study,
+        "tables": _tables(study),
         "document": document,
         "answer": of_study(document),
         "questions": questions(document),
@@ -94,17 +67,14 @@ def judged(document: Mapping[str, Any]) -> dict[str, Any]:
         "per_row": per_row(document["claims"]),
         "replications": _replications(document),
     }
+    return page.render("study.html.j2", context)
 
 
 def render_index(studies: Sequence[tuple[str, Mapping[str, Any], Sequence[str]]], command: str) -> str:
     """Return the page that leads to the pages of several studies, each in a folder of its key.
 
-    Parameters
-    ----------
-    studies
-        Title, document, and the parts that a quick reproduction left out.
-    command
-        The command that makes all of them again.
+    Of each there are the title, the document, and the parts that a quick reproduction left out; the command
+    makes all of them again.
     """
     shown: list[dict[str, Any]] = [
         {
@@ -118,17 +88,14 @@ def render_index(studies: Sequence[tuple[str, Mapping[str, Any], Sequence[str]]]
         }
         for title, document, left_out in studies
     ]
-    return page.render(
-        "index.html.j2",
-        {
-            "title": "Published studies, again",
-            "stand": stand(
-                [claim for one in shown for claim in one["claims"]], f" of {counted(len(shown), 'paper')}"
-            ),
-            "studies": shown,
-            "command": command,
-        },
-    )
+    claims = [claim for one in shown for claim in one["claims"]]
+    context = {
+        "title": "Published studies, again",
+        "stand": stand(claims, f" of {counted(len(shown), 'paper')}"),
+        "studies": shown,
+        "command": command,
+    }
+    return page.render("index.html.j2", context)
 
 
 def per_row(claims: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
