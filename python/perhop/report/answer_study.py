@@ -82,9 +82,8 @@ def _shorter(document: Mapping[str, Any], claims: Sequence[Mapping[str, Any]]) -
     whole, quick, _ = document["command"].partition(" --quick")
     if not quick or all(claim["verdict"] != "not judged" for claim in claims):
         return ()
-    return (
-        f"These runs are shorter than the study's, too short for some verdicts: {whole} has them in full.",
-    )
+    shorter = "These runs are shorter than the study's, too short for some verdicts"
+    return (f"{shorter}: {whole} has them in full.",)
 
 
 def stand(claims: Sequence[Mapping[str, Any]], of: str = "") -> str:

@@ -90,12 +90,10 @@ def _members(run: StoredRun) -> Iterator[Figure]:
     found = [one for one in summary.groups(run.tables, MOST_ROWS) if one.key.endswith("_bit_s")]
     if not found:
         return
-    title = "Rates of the members of groups"
+    title, drawn = "Rates of the members of groups", found[:_MOST_ROWS]
 
     def table() -> pl.DataFrame:
-        rows = [
-            (one.name, one.quantile(share), share / 1000) for one in found[:_MOST_ROWS] for share in _SHARES
-        ]
+        rows = [(one.name, one.quantile(share), share / 1000) for one in drawn for share in _SHARES]
         return pl.DataFrame(rows, ["group", "rate_bit_s", "share"], orient="row")
 
     yield Figure(

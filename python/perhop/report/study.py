@@ -119,29 +119,20 @@ def _tables(study: StudyPage) -> list[Table]:
     forms = forms_of(study.document)
     for row in study.document["rows"]:
         published, simulated = row["published"], row["simulated"]
+        mean, n = simulated["mean"], simulated["n"]
         computed = [row["closed_form"][name] for name in forms]
-        distance = None
-        if forms and computed[-1] is not None and simulated["mean"] is not None:
-            distance = number(abs(simulated["mean"] - computed[-1]))
-        groups.setdefault(row["table"], []).append(
-            [
-                *(study.labels.get(row["id"], row["id"]), row["quantity"].replace("_", " "), row["unit"]),
-                None if published is None else f"{published:g}",
-                *(None if value is None else number(value, 3) for value in computed),
-                _simulated(simulated),
-                simulated["n"],
-                number(simulated["mean"] / published, 2) if published and simulated["n"] else None,
-                *([distance] if forms else []),
-            ]
-        )
-    columns = (
-        *("row", "quantity", "unit", "published", *(f"{name} form" for name in forms), "simulated", "values"),
-        *("simulated / published", *(["distance"] if forms else [])),
-    )
-    again = study.document["command"]
-    return [
-        Table(study.labels.get(name, name), columns, rows, 3, command=again) for name, rows in groups.items()
-    ]
+        cells = [study.labels.get(row["id"], row["id"]), row["quantity"].replace("_", " "), row["unit"]]
+        cells.append(None if published is None else f"{published:g}")
+        cells += [None if value is None else number(value) for value in computed]
+        cells += [_simulated(simulated), n, number(mean / published, 2) if published and n else None]
+        if forms:
+            both = computed[-1] is not None and mean is not None
+            cells.append(number(abs(mean - computed[-1])) if both else None)
+        groups.setdefault(row["table"], []).append(cells)
+    columns = ["row", "quantity", "unit", "published", *(f"{name} form" for name in forms)]
+    columns += ["simulated", "values", "simulated / published", *(["distance"] if forms else [])]
+    again, labels = study.document["command"], study.labels
+    return [Table(labels.get(name, name), columns, rows, 3, command=again) for name, rows in groups.items()]
 
 
 def forms_of(document: Mapping[str, Any]) -> list[str]:
