@@ -35,8 +35,7 @@ class Pill:
 class Answer:
     """The answer that a page begins with: three sentences at most, a figure if one can be drawn, pills.
 
-    A run has a table below the figure; `unsettled` and `phase` are what `perhop.run.summary.unsettled` and
-    `perhop.run.phase.effect` say of it.
+    A run has a table, too, and what `perhop.run.summary.unsettled` and `perhop.run.phase.effect` say of it.
     """
 
     sentences: tuple[str, ...]
@@ -66,7 +65,7 @@ def _picture(run: StoredRun, meaning: Description, drawable: Sequence[Figure], v
 
     The events of TCP where they were traced of at most four flows; else the overview.
     """
-    alone = [f"time-sequence-{flow.name}" for flow in meaning.flows] if len(meaning.flows) == 1 else []
+    alone = [f"time-sequence-{flow.name}" for flow in meaning.flows if len(meaning.flows) == 1]
     asked = ["time-sequence", *alone, "overview", "topology"]
     found = {one.name: one for one in drawable}
     drawn = (found[name].draw(run.folder, view) for name in asked if name in found)

@@ -174,9 +174,8 @@ def figures(one: Analysis, id: str) -> Iterator[Figure]:
 
 def _main(one: Analysis, id: str, unit: Scale) -> Iterator[Figure]:
     assert one.effects is not None
-    table = one.effects.table
+    table, grand = one.effects.table, one.effects.mean.value
     panels, intervals = [], list[tuple[float, float]]()
-    grand = one.effects.mean.value
     for factor in one.factors:
         rows = table.filter(term=factor)
         if 2 <= len(rows) <= _MOST_LEVELS:
@@ -218,18 +217,17 @@ def _interactions(one: Analysis, id: str, unit: Scale) -> Iterator[Figure]:
     levels = {name: list(own) for name, own in zip(cube.factors, cube.levels, strict=True)}
     for pair in pairs(one):
         # the factor with more levels is on the axis
-        across, other = ((name, levels[name]) for name in sorted(pair, key=lambda name: -len(levels[name])))
-        if len(other[1]) > _MOST_LINES or len(across[1]) > _MOST_LEVELS:
+        across, other = sorted(pair, key=lambda name: -len(levels[name]))
+        if len(levels[other]) > _MOST_LINES or len(levels[across]) > _MOST_LEVELS:
             continue
-        term = cube.term(pair)
-        share = len(across[1]) * len(other[1]) / cube.values.size
-        error = one.strata.error(term)
+        share = len(levels[across]) * len(levels[other]) / cube.values.size
+        error = one.strata.error(cube.term(pair))
         half = half_width(error, standard_error(error, share), one.level)
-        table = one.frame.group_by(across[0], other[0]).agg(pl.col("value").mean())
+        table = one.frame.group_by(across, other).agg(pl.col("value").mean())
         ends = {(str(a), str(b)): (mean, mean - half, mean + half) for a, b, mean in table.iter_rows()}
         intervals += [(low, high) for _, low, high in ends.values()]
-        lines = [drawn.Line(b, [_mean(unit, *ends[a, b]) for a in across[1]]) for b in other[1]]
-        panels.append(drawn.Panel(across[0], across[1], lines, other[0]))
+        lines = [drawn.Line(b, [_mean(unit, *ends[a, b]) for a in levels[across]]) for b in levels[other]]
+        panels.append(drawn.Panel(across, levels[across], lines, other))
     if not panels:
         return
     title = f"Interactions in {one.name}"

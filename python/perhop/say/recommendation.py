@@ -132,10 +132,9 @@ def _advice(found: Answer, select: Select) -> str:
     in_use = found.taken == found.in_use
     if not found.met:
         now = ", which is in use," if in_use else ""
-        return (
-            f"Not settled after {counted(found.runs, 'run')}: {name}{now} leads, and these cannot be told "
-            f"apart from it: {named([one for one in found.left if one != found.taken])}."
-        )
+        others = named([one for one in found.left if one != found.taken])
+        leads = f"Not settled after {counted(found.runs, 'run')}: {name}{now} leads"
+        return f"{leads}, and these cannot be told apart from it: {others}."
     alone = len(PARTS.split(found.taken)) == 1
     marks = alone and found.taken.startswith(f"{FACTOR}=")
     if in_use:
@@ -180,11 +179,10 @@ def _cost(found: Answer, name: str) -> str:
 
 
 def _best(found: Answer) -> list[str]:
-    parts = [
-        f"{goals.of(one.goal.group[0])} {MEASURES[one.goal.response].called}: {short(one.treatment)}"
-        + ("" if one.sure else " (by the means; not settled)")
-        for one in found.best
-    ]
+    parts = []
+    for one in found.best:
+        what = f"{goals.of(one.goal.group[0])} {MEASURES[one.goal.response].called}"
+        parts.append(f"{what}: {short(one.treatment)}{'' if one.sure else ' (by the means; not settled)'}")
     return [f"Best for each by itself: {'. '.join(parts)}."] if parts else []
 
 
