@@ -114,9 +114,12 @@ def _keys(columns: Sequence[_Column], width: int) -> list[_Column]:
         return cell or above
 
     full = [list(accumulate(one.cells, own_or_above)) for one in columns]
-    counts = range(1, len(columns) + 1)
-    rows = len(columns[0].cells)
-    many = next((one for one in counts if len(set(zip(*full[:one], strict=True))) == rows), 1)
+    apart = (
+        many
+        for many in range(1, len(columns) + 1)
+        if len(set(zip(*full[:many], strict=True))) == len(columns[0].cells)
+    )
+    many = next(apart, 1)
     while many > 1 and max(_least([*columns[:many], one]) for one in columns[many:] or columns[:1]) > width:
         many -= 1
     return list(columns[:many])
