@@ -11,7 +11,7 @@ from perhop.cli.exit import CommandError, ExitCode, UsageError
 from perhop.cli.options import argument, flag, option
 
 LAWS = {
-    "books_balance": "each packet is kept, sent, or dropped and reported; flows stay in order; the limit holds",
+    "books_balance": "a packet is kept, sent, or dropped and reported; flows stay in order; the limit holds",
     "repeats": "equal calls get equal answers",
     "a_port_counts_it_all": "a port counts every drop and every mark",
     "early_timeouts_change_nothing": "a call before its time changes nothing",

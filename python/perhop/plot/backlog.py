@@ -26,14 +26,9 @@ class Backlog:
 
 
 def backlog(trace: pl.DataFrame, path: str) -> Backlog:
-    """Count the backlog of a port by colour, from a packet trace.
+    """Count by colour, from a trace of packets, the backlog of the queues whose paths begin so.
 
-    Parameters
-    ----------
-    trace
-        As `perhop.run.run.Result.trace["packets"]` has it.
-    path
-        How the paths of the port's queues begin. What is not green counts as red.
+    What is not green counts as red.
     """
     trace = trace.filter(pl.col("path").str.starts_with(path))
     time, event = trace["time_s"].to_numpy(), trace["event"]
@@ -50,25 +45,18 @@ def backlog(trace: pl.DataFrame, path: str) -> Backlog:
 
 def draw(backlogs: Mapping[str, Backlog], title: str) -> str:
     """Return the backlog by colour over time as SVG, with a mark for each drop; green is IN, red OUT."""
-    with style.figure(8.6, 1.0 + 1.9 * len(backlogs), nrows=len(backlogs), sharex=True, squeeze=False) as (
-        made,
-        grid,
-    ):
+    many = len(backlogs)
+    with style.figure(8.6, 1.0 + 1.9 * many, nrows=many, sharex=True, squeeze=False) as (made, grid):
         for axes, (name, one) in zip(grid[:, 0], backlogs.items(), strict=True):
             top = max(float(values.max(initial=1)) for values in (one.green, one.red))
-            for color, (values, dropped, called, mark) in enumerate(
-                ((one.green, one.dropped_green_s, "IN", "v"), (one.red, one.dropped_red_s, "OUT", "x"))
-            ):
-                look = {"color": style.COLORS[color], "linestyle": style.DASHES[color], "linewidth": 1.1}
-                axes.plot(one.time_s, values, label=f"{called} waiting", drawstyle="steps-post", **look)
-                axes.plot(
-                    dropped,
-                    np.full(len(dropped), top * 1.08),
-                    mark,
-                    color=style.COLORS[color],
-                    markersize=4,
-                    label=f"{called} dropped ({len(dropped)})",
-                )
+            green = (one.green, one.dropped_green_s, "IN", "v")
+            red = (one.red, one.dropped_red_s, "OUT", "x")
+            for place, (values, dropped, called, mark) in enumerate((green, red)):
+                color = style.color(place)
+                line = {"color": color, "linestyle": style.dash(place), "linewidth": 1.1}
+                axes.plot(one.time_s, values, label=f"{called} waiting", drawstyle="steps-post", **line)
+                label, height = f"{called} dropped ({len(dropped)})", np.full(len(dropped), top * 1.08)
+                axes.plot(dropped, height, mark, color=color, markersize=4, label=label)
             axes.set_ylim(0, top * 1.16)
             axes.set_title(name)
             axes.set_ylabel("packets")

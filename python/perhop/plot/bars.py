@@ -23,7 +23,7 @@ def draw(panels: Sequence[tuple[str, Sequence[Bar]]], title: str) -> str:
     with style.figure(8.6, 2.9, ncols=len(panels), squeeze=False) as (made, grid):
         for axes, (quantity, bars) in zip(grid[0], panels, strict=True):
             for place, bar in enumerate(bars):
-                color = style.COLORS[place % len(style.COLORS)]
+                color = style.color(place)
                 if bar.published is not None:
                     axes.bar(place - 0.2, bar.published, 0.36, fill=False, edgecolor=color, linewidth=1.6)
                 axes.bar(place + 0.2, bar.mean, 0.36, color=color)
@@ -34,13 +34,10 @@ def draw(panels: Sequence[tuple[str, Sequence[Bar]]], title: str) -> str:
             axes.set_title(quantity)
             axes.grid(False, axis="x")
             axes.set_ylim(bottom=0)
-        description = "; ".join(
-            f"{quantity}: "
-            + ", ".join(
-                f"{bar.label} {bar.mean:.4g}"
-                + ("" if bar.published is None else f" (published {bar.published:.4g})")
-                for bar in bars
-            )
-            for quantity, bars in panels
-        )
-        return style.svg(made, title, description)
+        parts = (f"{quantity}: {', '.join(map(_described, bars))}" for quantity, bars in panels)
+        return style.svg(made, title, "; ".join(parts))
+
+
+def _described(bar: Bar) -> str:
+    published = "" if bar.published is None else f" (published {bar.published:.4g})"
+    return f"{bar.label} {bar.mean:.4g}{published}"

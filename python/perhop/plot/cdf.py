@@ -44,15 +44,9 @@ def curve(label: str, row: Mapping[str, Any]) -> Curve | None:
 
 def table(curves: Sequence[Curve]) -> pl.DataFrame:
     """Return distributions as a long table: `label`, `delay_s`, `share`."""
-    return pl.DataFrame(
-        [
-            (one.label, delay, share)
-            for one in curves
-            for delay, share in zip(one.delays_s, one.shares, strict=True)
-        ],
-        schema={"label": pl.String, "delay_s": pl.Float64, "share": pl.Float64},
-        orient="row",
-    )
+    columns = {"label": pl.String, "delay_s": pl.Float64, "share": pl.Float64}
+    rows = [(one.label, *point) for one in curves for point in zip(one.delays_s, one.shares, strict=True)]
+    return pl.DataFrame(rows, columns, orient="row")
 
 
 def draw(curves: Sequence[Curve], title: str) -> str:
@@ -62,7 +56,7 @@ def draw(curves: Sequence[Curve], title: str) -> str:
             axes.plot(
                 [1e3 * delay for delay in one.delays_s],
                 one.shares,
-                color=style.COLORS[number % len(style.COLORS)],
+                color=style.color(number),
                 linestyle="none",
                 marker=_MARKERS[number % len(_MARKERS)],
                 markersize=6.5,
@@ -83,13 +77,8 @@ def draw_rates(table: pl.DataFrame, title: str) -> str:
     """Return distributions of rates as SVG, from a table of `group`, `rate_bit_s` and `share`."""
     with style.figure(7.6, 3.6) as (made, axes):
         for number, (name, rows) in enumerate(table.group_by("group", maintain_order=True)):
-            axes.step(
-                rows["rate_bit_s"] / 1e6,
-                rows["share"],
-                where="post",
-                color=style.COLORS[number % len(style.COLORS)],
-                label=str(name[0]),
-            )
+            look = {"color": style.color(number), "label": str(name[0])}
+            axes.step(rows["rate_bit_s"] / 1e6, rows["share"], where="post", **look)
         axes.set(xlabel="Mbit/s", ylabel="share of members", ylim=(-0.04, 1.04))
         style.legend_beside(axes)
         half = table.filter(pl.col("share") >= 0.5).group_by("group", maintain_order=True).first()

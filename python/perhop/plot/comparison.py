@@ -10,11 +10,13 @@ import numpy as np
 from perhop.plot import style
 
 _MARKS = (
-    ("published", "published", "D", style.COLORS[1], 7.0, False),
-    ("printed", "closed form as printed", "s", style.COLORS[3], 9.5, False),
-    ("bounded", "closed form, bounded", "o", style.COLORS[2], 12.0, False),
-    ("mean", "simulated, 95 % interval", "|", style.COLORS[0], 14.0, True),
+    ("published", "published", "D", style.COLORS[1], 7.0),
+    ("printed", "closed form as printed", "s", style.COLORS[3], 9.5),
+    ("bounded", "closed form, bounded", "o", style.COLORS[2], 12.0),
+    ("mean", "simulated, 95 % interval", "|", style.COLORS[0], 14.0),
 )
+_STROKE = {"markeredgewidth": 2.6}
+_HOLLOW = {"markeredgewidth": 1.5, "markerfacecolor": "none"}
 
 
 @dataclass(frozen=True)
@@ -33,22 +35,12 @@ def draw(rows: Sequence[Comparison], title: str, label: str) -> str:
     """Return the values side by side as SVG, a line per row; `label` is of their axis, with the unit."""
     places = np.arange(len(rows))[::-1]
     with style.figure(7.6, 0.9 + 0.3 * len(rows)) as (made, axes):
-        for field, name, marker, color, size, filled in _MARKS:
+        for field, name, marker, color, size in _MARKS:
             found = [(getattr(row, field), y) for row, y in zip(rows, places, strict=True)]
             x = [value for value, _ in found if value is not None]
             y = [place for value, place in found if value is not None]
-            face = color if filled else "none"
-            axes.plot(
-                x,
-                y,
-                marker,
-                label=name,
-                color=color,
-                markerfacecolor=face,
-                markersize=size,
-                markeredgewidth=2.6 if filled else 1.5,
-                linestyle="none",
-            )
+            look = _STROKE if marker == "|" else _HOLLOW
+            axes.plot(x, y, marker, label=name, color=color, markersize=size, **look)
         for row, y in zip(rows, places, strict=True):
             if row.ci95 is not None:
                 axes.plot(row.ci95, (y, y), color=style.COLORS[0], linewidth=2.6)

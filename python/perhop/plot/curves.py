@@ -16,20 +16,10 @@ _SPOKEN = 60
 
 @dataclass(frozen=True)
 class Line:
-    """A named line.
+    """A named line with the interval of each point, where it is known, and its place in the palette.
 
-    Parameters
-    ----------
-    ci95
-        Interval of each point, where it is known.
-    color
-        Place in the palette.
-    published
-        Whether it is a printed one: its marks are hollow.
-    marker, dash
-        Of matplotlib.
-    steps
-        Whether each value holds from the point before to its own.
+    The marks of a `published` one are hollow; marker and dash are of matplotlib. In `steps` each value holds
+    from the point before to its own.
     """
 
     name: str
@@ -63,19 +53,11 @@ def draw(
     with style.figure(width, height, ncols=len(panels), squeeze=False) as (made, grid):
         for axes, panel in zip(grid[0], panels, strict=True):
             for line in panel.lines:
-                color = style.COLORS[line.color % len(style.COLORS)]
-                xs, ys = style.steps(line.x, line.y) if line.steps else (line.x, line.y)
-                axes.plot(
-                    xs,
-                    ys,
-                    marker=line.marker,
-                    linestyle=line.dash,
-                    color=color,
-                    markerfacecolor="none" if line.published else color,
-                    markersize=4.5,
-                    label=line.name,
-                    drawstyle="steps-pre" if line.steps else "default",
-                )
+                color = style.color(line.color)
+                fill = "none" if line.published else color
+                points = {"marker": line.marker, "markerfacecolor": fill, "markersize": 4.5}
+                look = {"linestyle": line.dash, "color": color, "label": line.name}
+                style.plot(axes, line.x, line.y, line.steps, **look, **points)
                 for x, ends in zip(line.x, line.ci95, strict=False):
                     if ends is not None:
                         axes.plot((x, x), ends, color=color, linewidth=1.2)
@@ -86,19 +68,13 @@ def draw(
             for which in logarithmic:
                 style.logarithmic(axes, which)
             if "x" in logarithmic:
-                axes.xaxis.set_major_locator(
-                    FixedLocator(sorted({x for line in panel.lines for x in line.x}))
-                )
+                ticks = sorted({x for line in panel.lines for x in line.x})
+                axes.xaxis.set_major_locator(FixedLocator(ticks))
                 axes.xaxis.set_minor_locator(NullLocator())
                 axes.xaxis.set_major_formatter("{x:g}")
         names = dict(zip(*reversed(grid[0, 0].get_legend_handles_labels()), strict=True))
-        made.legend(
-            names.values(),
-            names.keys(),
-            loc="outside lower center",
-            ncols=min(3, len(names)),
-            handlelength=2.6,
-        )
+        look = {"ncols": min(3, len(names)), "handlelength": 2.6}
+        made.legend(names.values(), names.keys(), loc="outside lower center", **look)
         description = "; ".join(
             f"{panel.title}, {line.name}: {_spoken(line.y)}" for panel in panels for line in panel.lines
         )

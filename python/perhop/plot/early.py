@@ -36,20 +36,16 @@ def draw(
             of = f" ({one.color})" if one.color else ""
             _line(length, own, name, f"average_{unit}", color=color, label=f"average{of}")
             _line(chance, own, name, "drop_probability", color=color, label=one.color or "drops")
-            length.axhline(
-                one.min_th, color=color, linewidth=0.9, linestyle=style.DASHES[2], label=f"min_th{of}"
-            )
-            length.axhline(
-                one.max_th, color=color, linewidth=0.9, linestyle=style.DASHES[1], label=f"max_th{of}"
-            )
+            for end, value, dash in (("min", one.min_th, 2), ("max", one.max_th, 1)):
+                look = {"color": color, "linewidth": 0.9, "linestyle": style.DASHES[dash]}
+                length.axhline(value, label=f"{end}_th{of}", **look)
         for axes in (length, chance):
             style.over_time(axes, warmup_s)
         length.set_ylabel(unit)
         chance.set_ylabel("drop probability")
         chance.set_xlabel("time in s")
-        return style.svg(
-            made, f"Early detection at {path}", f"{unit} waiting, average and thresholds against time"
-        )
+        description = f"{unit} waiting, average and thresholds against time"
+        return style.svg(made, f"Early detection at {path}", description)
 
 
 def _line(axes: Axes, rows: pl.DataFrame, path: str, quantity: str, **look: Any) -> None:

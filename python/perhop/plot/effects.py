@@ -13,8 +13,6 @@ from perhop.plot import style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_MARKERS = "osD^vP*X"
-
 _LONGEST_LINE = 24
 """Letters beside a pair of axes on one line."""
 
@@ -71,10 +69,8 @@ def draw_means(panels: Sequence[Panel], label: str, title: str, grand: float | N
                 style.legend_beside(axes)
                 axes.get_legend().set_title(panel.other)
             elif len(panel.lines) > 1:
-                small = style.points(10)
-                axes.legend(
-                    title=panel.other, fontsize=small, title_fontsize=small, loc="best", handlelength=2.4
-                )
+                look = {"title_fontsize": style.points(10), "loc": "best", "handlelength": 2.4}
+                axes.legend(title=panel.other, fontsize=style.points(10), **look)
         for axes in grid.flat[len(panels) :]:
             axes.set_visible(False)
         for row in grid:
@@ -83,20 +79,15 @@ def draw_means(panels: Sequence[Panel], label: str, title: str, grand: float | N
 
 
 def draw_curve(
-    x: Sequence[float],
-    panel: Panel,
-    label: str,
-    title: str,
-    replications: Sequence[tuple[float, float]] = (),
+    x: Sequence[float], panel: Panel, label: str, title: str, runs: Sequence[tuple[float, float]] = ()
 ) -> str:
     """Draw a response over a swept setting: means, interval bands, single runs as dots.
 
-    `x` is where each level lies, in the unit that the panel's `factor` names; `replications` are place and
-    value of every single run.
+    `x` is where each level lies, in the unit that the panel's `factor` names.
     """
     with style.figure(5.6, 3.7) as (made, axes):
-        if replications:
-            axes.plot(*zip(*replications, strict=True), ".", color=style.COLORS[7], markersize=3.5, alpha=0.7)
+        if runs:
+            axes.plot(*zip(*runs, strict=True), ".", color=style.COLORS[7], markersize=3.5, alpha=0.7)
         _lines(axes, panel, x, bands=True)
         axes.set_xlabel(panel.factor)
         axes.set_ylabel(label)
@@ -130,10 +121,7 @@ def draw_changes(rows: Sequence[Change], label: str, title: str) -> str:
                 axes.plot((row.mean.low, row.mean.high), (place, place), color=style.COLORS[0])
             fill = style.COLORS[0] if row.is_found else style.PAPER
             axes.plot(row.mean.value, place, "o", color=style.COLORS[0], markerfacecolor=fill)
-        axes.set_yticks(range(len(rows)), [row.label for row in rows])
-        axes.set_ylim(len(rows) - 0.4, -0.6)
-        axes.tick_params(axis="y", length=0)
-        axes.grid(False, axis="y")
+        style.name_rows(axes, [row.label for row in rows])
         axes.set_xlabel(label)
         told = "; ".join(f"{row.label} {row.mean.value:.4g}" for row in rows)
         return style.svg(made, title, f"{label}. {told}")
@@ -146,15 +134,15 @@ def _lines(axes: Axes, panel: Panel, x: Sequence[float], bands: bool = False) ->
         known = [(at, mean) for at, mean in zip(x, line.means, strict=True) if mean is not None]
         if not known:
             continue
-        color = style.COLORS[place % len(style.COLORS)]
+        color = style.color(place)
         shift = spread * (place - (many - 1) / 2)
         axes.plot(
             [at + shift for at, _ in known],
             [mean.value for _, mean in known],
-            marker=_MARKERS[place % len(_MARKERS)],
+            marker=style.marker(place),
             markersize=5,
             color=color,
-            linestyle="none" if panel.apart else style.DASHES[place % len(style.DASHES)],
+            linestyle="none" if panel.apart else style.dash(place),
             label=line.name,
         )
         sure = [(at + shift, mean) for at, mean in known if math.isfinite(mean.low + mean.high)]

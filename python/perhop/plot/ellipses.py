@@ -13,8 +13,6 @@ from perhop.plot import style
 
 Floats = npt.NDArray[np.float64]
 
-_MARKERS = "osD^vP*X"
-
 
 @dataclass(frozen=True)
 class Group:
@@ -43,28 +41,20 @@ class Group:
 
 
 def draw(panels: Sequence[tuple[str, Sequence[Group]]], labels: tuple[str, str], title: str) -> str:
-    """Return ellipses as SVG, at most three panels side by side.
+    """Return ellipses as SVG, at most three panels side by side: heading and groups of each.
 
-    Parameters
-    ----------
-    panels
-        Heading and groups of each; a group looks alike in all.
-    labels
-        Of the axes. The one to the right falls, so that with a wait there what is better lies above and
-        to the right.
+    The axis to the right falls, so that with a wait there what is better lies above and to the right.
     """
     across = min(len(panels), 3)
     rows = -(-len(panels) // across)
     names = list(dict.fromkeys(group.name for _, groups in panels for group in groups))
-    with style.figure(8.6, 0.9 + 2.6 * rows, nrows=rows, ncols=across, squeeze=False, sharex=True) as (
-        made,
-        grid,
-    ):
+    split = {"nrows": rows, "ncols": across, "squeeze": False, "sharex": True}
+    with style.figure(8.6, 0.9 + 2.6 * rows, **split) as (made, grid):
         for axes, (heading, groups) in zip(grid.flat, panels, strict=False):
             for group in groups:
                 place = names.index(group.name)
-                color = style.COLORS[place % len(style.COLORS)]
-                axes.plot(*group.mean, _MARKERS[place % len(_MARKERS)], color=color, markersize=6)
+                color = style.color(place)
+                axes.plot(*group.mean, style.marker(place), color=color, markersize=6)
                 width, height, angle = group.axes()
                 axes.add_patch(Ellipse(group.mean, width, height, angle=angle, facecolor=color, alpha=0.25))
             axes.set_title(heading)
@@ -75,8 +65,8 @@ def draw(panels: Sequence[tuple[str, Sequence[Group]]], labels: tuple[str, str],
         made.supxlabel(labels[0])
         made.supylabel(labels[1])
         marks = [
-            grid[0, 0].plot([], [], _MARKERS[k % len(_MARKERS)], color=style.COLORS[k % len(style.COLORS)])[0]
-            for k in range(len(names))
+            grid[0, 0].plot([], [], style.marker(place), color=style.color(place))[0]
+            for place in range(len(names))
         ]
         made.legend(marks, names, loc="outside upper center", ncols=min(len(names), 8), handlelength=1.0)
         said = "; ".join(

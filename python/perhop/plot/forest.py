@@ -24,31 +24,22 @@ _TICKS = (_LEAST, -10.0, -3.0, -1.0, 0.0, 1.0, _MOST)
 
 @dataclass(frozen=True)
 class ForestRow:
-    """A claim by one of its parts.
+    """A claim by one of its parts: to the left `label`, to the right `printed`, its numbers in words.
 
-    Parameters
-    ----------
-    label, printed
-        To the left: which claim; to the right: its numbers in words.
-    verdict
-        ``supported``, ``contradicted``, ``inconclusive`` or ``not judged``.
-    claimed
-        Least and most that is claimed, None where there is no end.
-    mean, interval
-        What was simulated; None where nothing was.
+    The least or the most that is claimed is None where there is no end.
     """
 
     label: str
     printed: str
     verdict: str
     claimed: tuple[float | None, float | None]
-    mean: float | None
+    mean: float
     interval: tuple[float, float] | None
 
 
 def draw(rows: Sequence[ForestRow], title: str) -> str | None:
     """Draw each row's margin on one axis, and that of its interval's ends; None where no row has one."""
-    if all(row.mean is None or row.claimed == (None, None) for row in rows):
+    if all(row.claimed == (None, None) for row in rows):
         return None
     with style.figure(7.6, 1.2 + 0.36 * len(rows)) as (made, axes):
         axes.axvspan(0.0, _MOST, color=style.FAINT, alpha=0.5, linewidth=0)
@@ -61,16 +52,18 @@ def draw(rows: Sequence[ForestRow], title: str) -> str | None:
         axes.set_xticks(_TICKS, [ends.get(one, f"{one:g}".replace("-", "−")) for one in _TICKS])
         axes.minorticks_off()
         axes.set_xlabel("margin over tolerance")
-        axes.set_ylim(len(rows) - 0.4, -0.6)
-        axes.set_yticks(range(len(rows)), [row.label for row in rows])
-        axes.tick_params(axis="y", length=0, pad=8)
-        axes.grid(False, axis="y")
+        style.name_rows(axes, [row.label for row in rows])
+        axes.tick_params(axis="y", pad=8)
         axes.spines["left"].set_visible(False)
         right = axes.secondary_yaxis("right")
         right.set_yticks(range(len(rows)), [row.printed for row in rows])
         right.tick_params(axis="y", length=0, pad=8, labelsize=style.points(10))
         right.spines["right"].set_visible(False)
-        _legend(axes, rows)
+        seen = {row.verdict for row in rows}
+        for verdict, look in _LOOKS.items():
+            if verdict in seen:
+                axes.plot([], [], linestyle="none", markersize=7, label=verdict, **look)
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, handletextpad=0.2)
         description = "; ".join(f"{row.label} {row.verdict}: {row.printed}" for row in rows)
         return style.svg(made, title, description)
 
@@ -84,7 +77,7 @@ def margin(row: ForestRow, value: float) -> float:
     least, most = row.claimed
     known = [one for one in (least, most) if one is not None]
     tolerance = (max(known) - min(known)) / 2 if len(known) == 2 else abs(known[0])
-    largest = max(map(abs, (*known, row.mean or 0.0, *(row.interval or ()))))
+    largest = max(map(abs, (*known, row.mean, *(row.interval or ()))))
     if tolerance <= _NOTHING * largest:
         tolerance = largest or 1.0
     inside = [value - least] if least is not None else []
@@ -93,17 +86,9 @@ def margin(row: ForestRow, value: float) -> float:
 
 
 def _row(axes: Axes, place: int, row: ForestRow) -> None:
-    if row.mean is None or row.claimed == (None, None):
+    if row.claimed == (None, None):
         return
     look = _LOOKS[row.verdict]
     at, *ends = (min(max(margin(row, one), _LEAST), _MOST) for one in (row.mean, *(row.interval or ())))
     axes.plot((min(at, *ends, at), max(at, *ends, at)), (place, place), color=look["color"], linewidth=2.4)
     axes.plot(at, place, linestyle="none", markersize=7, clip_on=False, **look)
-
-
-def _legend(axes: Axes, rows: Sequence[ForestRow]) -> None:
-    seen = {row.verdict for row in rows}
-    for verdict, look in _LOOKS.items():
-        if verdict in seen:
-            axes.plot([], [], linestyle="none", markersize=7, label=verdict, **look)
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=4, handletextpad=0.2)

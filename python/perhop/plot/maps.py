@@ -29,16 +29,9 @@ class Axis:
 
 @dataclass(frozen=True)
 class Map:
-    """One quantity over the grid.
+    """One quantity over the grid: first index to the right, second upwards; NaN is left blank.
 
-    Parameters
-    ----------
-    values
-        First index along the axis to the right, second upwards; NaN is left blank.
-    levels
-        Where a colour ends and the next begins.
-    crossed
-        Where a cross is set.
+    At a level a colour ends and the next begins; what is `crossed` gets a cross.
     """
 
     heading: str
@@ -59,13 +52,8 @@ def draw(axes: tuple[Axis, Axis], maps: Sequence[Map], title: str, description: 
 
 def _cells(made: Figure, panel: Axes, axes: tuple[Axis, Axis], one: Map) -> None:
     across, up = one.values.shape
-    mesh = panel.pcolormesh(
-        np.arange(across + 1) - 0.5,
-        np.arange(up + 1) - 0.5,
-        one.values.T,
-        cmap=one.colors,
-        norm=BoundaryNorm(one.levels, 256),
-    )
+    edges = np.arange(across + 1) - 0.5, np.arange(up + 1) - 0.5
+    mesh = panel.pcolormesh(*edges, one.values.T, cmap=one.colors, norm=BoundaryNorm(one.levels, 256))
     ticks = one.levels[:: max(1, len(one.levels) // 4)]
     bar = made.colorbar(mesh, ax=panel, location="bottom", ticks=ticks, aspect=28)
     bar.ax.set_xticklabels([f"{tick:.3g}" for tick in ticks])

@@ -23,16 +23,9 @@ _MOST_TOGETHER = 6
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a panel.
+    """A line of a panel: a value or None for each time, its places in `style.COLORS` and `style.DASHES`.
 
-    Parameters
-    ----------
-    values
-        One for each time; None where there is none.
-    color
-        Its place in `style.COLORS`; without one it has the colour of text.
-    dash
-        Its place in `style.DASHES`.
+    Without a place among the colours it has that of text.
     """
 
     name: str
@@ -55,10 +48,7 @@ class Line:
 class Panel:
     """A panel: what it shows with its unit, and its lines.
 
-    Parameters
-    ----------
-    is_of_intervals
-        Whether a value covers the interval that ends at its time, and is drawn as a step.
+    A value `is_of_intervals` where it covers what ends at its time, and is drawn as a step.
     """
 
     label: str
@@ -125,24 +115,16 @@ def _over(named: Mapping[str, Panels], label: str, times: Sequence[float]) -> li
 
 def draw(drawn: Panels, title: str) -> str:
     """Return the panels as SVG, the first higher than the others, all as high as their names need."""
-    least = [1.5] + [1.0] * (len(drawn.panels) - 1)
     heights = [
-        max(high, len(one.lines) * _APART / (72 * 1.2)) for high, one in zip(least, drawn.panels, strict=True)
+        max(1.0 if place else 1.5, len(one.lines) * _APART / (72 * 1.2))
+        for place, one in enumerate(drawn.panels)
     ]
-    size = (7.6, 0.5 + 1.45 * sum(heights))
-    grid = {"height_ratios": heights}
-    with style.figure(*size, nrows=len(heights), sharex=True, squeeze=False, gridspec_kw=grid) as (
-        made,
-        all_axes,
-    ):
+    split = {"nrows": len(heights), "height_ratios": heights, "squeeze": False}
+    with style.figure(7.6, 0.5 + 1.45 * sum(heights), sharex=True, **split) as (made, all_axes):
         for axes, panel, height in zip(all_axes[:, 0], drawn.panels, heights, strict=True):
             for line in panel.lines:
-                values = np.array([np.nan if one is None else one for one in line.values])
-                time, values = (
-                    style.steps(drawn.time_s, values) if panel.is_of_intervals else (drawn.time_s, values)
-                )
-                drawstyle = "steps-pre" if panel.is_of_intervals else "default"
-                axes.plot(time, values, drawstyle=drawstyle, **_look(line))
+                values = np.array(line.values, dtype=float)
+                style.plot(axes, drawn.time_s, values, panel.is_of_intervals, **_look(line))
             if drawn.warmup_s > 0:
                 axes.axvspan(drawn.begin_s, drawn.warmup_s, color=style.FAINT, alpha=0.5, linewidth=0)
             axes.set_ylim(0, max(1.05 * axes.dataLim.ymax, 1e-9))
@@ -163,23 +145,18 @@ def data(drawn: Panels) -> str:
         {
             "label": panel.label,
             "steps": panel.is_of_intervals,
-            "lines": [
-                {
-                    "name": line.name,
-                    "color": line.color,
-                    "dash": line.dash,
-                    "values": [
-                        None if value is None else float(f"{value:.4g}")
-                        for value in (line.values[0] if panel.is_of_intervals else None, *line.values)
-                    ],
-                }
-                for line in panel.lines
-            ],
+            "lines": [_data(line, panel.is_of_intervals) for line in panel.lines],
         }
         for panel in drawn.panels
     ]
     time = [float(f"{one:.9g}") for one in (drawn.begin_s, *drawn.time_s)]
     return json.dumps({"time": time, "warmup": drawn.warmup_s, "panels": panels}, separators=(",", ":"))
+
+
+def _data(line: Line, is_of_intervals: bool) -> dict[str, Any]:
+    values = (line.values[0] if is_of_intervals else None, *line.values)
+    short = [None if value is None else float(f"{value:.4g}") for value in values]
+    return {"name": line.name, "color": line.color, "dash": line.dash, "values": short}
 
 
 def table(drawn: Panels) -> pl.DataFrame:
@@ -195,9 +172,8 @@ def table(drawn: Panels) -> pl.DataFrame:
 
 
 def _look(line: Line) -> dict[str, Any]:
-    color = style.INK if line.color is None else style.COLORS[line.color % len(style.COLORS)]
-    width = 1.0 if line.is_level else 1.6
-    return {"color": color, "linestyle": style.DASHES[line.dash % len(style.DASHES)], "linewidth": width}
+    color = style.INK if line.color is None else style.color(line.color)
+    return {"color": color, "linestyle": style.dash(line.dash), "linewidth": 1.0 if line.is_level else 1.6}
 
 
 def _name(axes: Axes, lines: Sequence[Line], apart: float) -> None:

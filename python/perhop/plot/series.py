@@ -6,7 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
 import polars as pl
 
 from perhop.plot import style
@@ -27,20 +26,10 @@ _IDLE = 100.0
 
 @dataclass(frozen=True)
 class Quantity:
-    """How a quantity of the `series` table is drawn.
+    """How a quantity of the `series` table is drawn, of paths that begin with `prefix`.
 
-    Parameters
-    ----------
-    prefix
-        Whose paths it has: ``flow.``, ``link.`` or ``port.``.
-    label
-        Of the vertical axis, with the unit.
-    caption
-        What a value is, with what is averaged over what.
-    scale
-        What a value of the table is multiplied by to be in that unit.
-    per_interval
-        Whether a value covers the interval that ends at its time, and is drawn as a step.
+    A value of the table times `scale` is in the unit of the `label`. One `per_interval` covers the interval
+    that ends at its time, and is drawn as a step.
     """
 
     name: str
@@ -48,8 +37,8 @@ class Quantity:
     title: str
     label: str
     caption: str
-    scale: float
-    per_interval: bool
+    scale: float = 1.0
+    per_interval: bool = True
 
 
 CLASSES = Quantity(
@@ -60,7 +49,6 @@ CLASSES = Quantity(
     "All flows of a class together: payload of TCP delivered in order and what arrived of UDP, averaged over "
     "the interval that ends at each point. Transfers are in it.",
     1e-6,
-    True,
 )
 """The goodput of each class, as `by_class` sums it up."""
 
@@ -72,7 +60,6 @@ QUANTITIES = (
         "throughput in Mbit/s",
         "What arrived, headers included, averaged over the interval that ends at each point.",
         1e-6,
-        True,
     ),
     Quantity(
         "goodput_bit_s",
@@ -82,7 +69,6 @@ QUANTITIES = (
         "Payload delivered in order, averaged over the interval that ends at each point. "
         "A repaired loss delivers at once what waited behind it, which can exceed the link's rate.",
         1e-6,
-        True,
     ),
     Quantity(
         "cwnd_bytes",
@@ -108,8 +94,6 @@ QUANTITIES = (
         "Link utilization",
         "share of the time",
         "Part of the interval that ends at each point in which the link was transmitting.",
-        1.0,
-        True,
     ),
     Quantity(
         "utilization_data",
@@ -117,8 +101,6 @@ QUANTITIES = (
         "Link utilization by data",
         "share of the time",
         "Part of the interval that ends at each point in which the link was transmitting data.",
-        1.0,
-        True,
     ),
     Quantity(
         "backlog_packets",
@@ -126,8 +108,7 @@ QUANTITIES = (
         "Queues",
         "packets waiting",
         "Packets in the queue at each instant; the packet being transmitted is not counted.",
-        1.0,
-        False,
+        per_interval=False,
     ),
     Quantity(
         "dropped_packets",
@@ -135,8 +116,6 @@ QUANTITIES = (
         "Drops",
         "packets per interval",
         "Packets the queue dropped in the interval that ends at each point.",
-        1.0,
-        True,
     ),
     Quantity(
         "retransmissions",
@@ -144,8 +123,6 @@ QUANTITIES = (
         "Retransmissions",
         "segments per interval",
         "Segments sent again in the interval that ends at each point.",
-        1.0,
-        True,
     ),
 )
 """What a report draws, in this order."""
@@ -194,15 +171,8 @@ def draw(
 ) -> str | None:
     """Return the figure of one quantity as SVG, or None where no path has a value other than zero.
 
-    Parameters
-    ----------
-    series
-        Long table with ``time_s``, ``path``, ``quantity``, ``value``.
-    warmup_s
-        End of the warm-up in s, marked by a dashed line; none at 0.
-    class_of
-        The class of each flow by its path. Many flows are drawn as a band for each class; a flow that is
-        not there is left out.
+    A dashed line marks the end of the warm-up, unless it is at 0. Many flows are drawn as a band for each
+    class; a flow whose path is not in `class_of` is left out.
     """
     rows = series.filter(pl.col("quantity") == quantity.name)
     of_flows = quantity.prefix in ("flow.", "udp.")
@@ -223,8 +193,8 @@ def draw(
     elif count > _MOST_LINES:
         paths = _largest(rows)
     panels = _panels(rows, paths)
-    size = (7.6, 1.4 + 1.6 * len(panels))
-    with style.figure(*size, nrows=len(panels), sharex=True, squeeze=False) as (made, grid):
+    many = len(panels)
+    with style.figure(7.6, 1.4 + 1.6 * many, nrows=many, sharex=True, squeeze=False) as (made, grid):
         for axes, inside in zip(grid[:, 0], panels, strict=True):
             if population:
                 for path in inside:
@@ -247,10 +217,14 @@ def draw(
 
 def _idle(rows: pl.DataFrame) -> list[str]:
     """Return the paths that had next to nothing beside the one with the most."""
-    values = rows.group_by("path", maintain_order=True).agg(most=pl.col("value").fill_nan(None).abs().max())
-    few = pl.col("most").fill_null(0.0) * _IDLE < pl.col("most").max()
-    found: list[str] = values.filter(few)["path"].to_list()
-    return found
+    largest = _peaks(rows)
+    return [path for path, most in largest.items() if most * _IDLE < max(largest.values())]
+
+
+def _peaks(rows: pl.DataFrame) -> dict[str, float]:
+    """Return the largest size of a value by path; 0 where there is none."""
+    size = pl.col("value").fill_nan(None).abs()
+    return dict(rows.group_by("path", maintain_order=True).agg(size.max().fill_null(0.0)).iter_rows())
 
 
 def _largest(rows: pl.DataFrame) -> list[str]:
@@ -262,8 +236,7 @@ def _largest(rows: pl.DataFrame) -> list[str]:
 
 def _panels(rows: pl.DataFrame, paths: list[str]) -> list[list[str]]:
     """Group paths so that none is flattened by another that is far larger; at most three groups."""
-    values = rows.group_by("path").agg(pl.col("value").fill_nan(None).abs().max().fill_null(0.0))
-    largest: dict[str, float] = dict(values.iter_rows())
+    largest = _peaks(rows)
     groups: list[list[str]] = []
     for path in sorted(paths, key=lambda one: -largest[one]):
         near = groups and (largest[path] == 0.0 or largest[path] * _FLATTENED >= largest[groups[-1][0]])
@@ -278,16 +251,9 @@ def _lines(axes: Axes, rows: pl.DataFrame, quantity: Quantity, inside: list[str]
     for place, path in enumerate(inside):
         one = rows.filter(pl.col("path") == path)
         time, values = one["time_s"].to_numpy(), one["value"].to_numpy() * quantity.scale
-        if quantity.per_interval:
-            time, values = style.steps(time, values)
-        axes.plot(
-            time,
-            values,
-            label=path.removeprefix(quantity.prefix),
-            color=style.COLORS[paths.index(path) % len(style.COLORS)],
-            linestyle=style.DASHES[place % len(style.DASHES)],
-            drawstyle="steps-pre" if quantity.per_interval else "default",
-        )
+        look = {"color": style.color(paths.index(path)), "linestyle": style.dash(place)}
+        label = path.removeprefix(quantity.prefix)
+        style.plot(axes, time, values, quantity.per_interval, label=label, **look)
 
 
 def _bands(
@@ -300,26 +266,18 @@ def _bands(
     classes = pl.col("path").replace_strict(class_of, default="all")
     table = rows.with_columns(**{"class": classes}).group_by("class", "time_s", maintain_order=True)
     value = pl.col("value")
-    bands = table.agg(
-        low=value.quantile(0.05),
-        value=value.mean() if quantity.per_interval else value.median(),
-        high=value.quantile(0.95),
-        flows=pl.len(),
-    ).sort("time_s", maintain_order=True)
-    bands = bands.with_columns(path=pl.col("class"))
+    middle = value.mean() if quantity.per_interval else value.median()
+    bands = table.agg(low=value.quantile(0.05), value=middle, high=value.quantile(0.95), flows=pl.len())
+    bands = bands.sort("time_s", maintain_order=True).with_columns(path=pl.col("class"))
     # as many as can be told apart: those with the largest middles
     found = bands["class"].unique(maintain_order=True).to_list()
     return bands, found if len(found) <= _MOST_LINES else _largest(bands)
 
 
 def _band(axes: Axes, rows: pl.DataFrame, quantity: Quantity, place: int) -> None:
-    color = style.COLORS[place % len(style.COLORS)]
-    time, low, middle, high = (
-        np.asarray(rows[name].to_numpy(), dtype=float) for name in ("time_s", "low", "value", "high")
-    )
-    scale = quantity.scale
+    color, time = style.color(place), rows["time_s"].to_numpy()
+    low, middle, high = (rows[name].to_numpy() * quantity.scale for name in ("low", "value", "high"))
     middle_is = "mean" if quantity.per_interval else "median"
     label = f"{rows['class'].item(0)}: {middle_is} and\n5 to 95 % of {rows['flows'].item(0)}"
-    axes.fill_between(time, low * scale, high * scale, color=color, alpha=0.25, linewidth=0)
-    dashes = style.DASHES[place % len(style.DASHES)]
-    axes.plot(time, middle * scale, color=color, linestyle=dashes, label=label)
+    axes.fill_between(time, low, high, color=color, alpha=0.25, linewidth=0)
+    axes.plot(time, middle, color=color, linestyle=style.dash(place), label=label)

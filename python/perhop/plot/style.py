@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from html import escape
@@ -23,6 +23,7 @@ if not TYPE_CHECKING:
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.font_manager import get_font_names
+from matplotlib.ticker import LogLocator, NullFormatter
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,12 +38,17 @@ COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a
 DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.4)), (0, (6, 2, 1, 2)))
 """Line styles, so that no two lines differ by colour alone."""
 
+_MARKERS = "osD^vP*X"
+
 INK = "#010203"
 """Colour of text and axes; follows the text of the page."""
 FAINT = "#c0c1c2"
 """Colour of grid lines and reference lines."""
 PAPER = "#fdfeff"
 """Colour of the page's background."""
+
+_SPREAD = 30.0
+"""From the least to the most beyond which an axis is logarithmic."""
 
 _LIGHT_INK = "#1d2126"
 _VARIABLES = {INK: "currentColor", FAINT: "var(--faint, #c0c1c2)", PAPER: "var(--page, #ffffff)"} | {
@@ -83,14 +89,7 @@ _SETTINGS: Any = {
 class Look(NamedTuple):
     """How figures are to look that are made for a page of print; what is None is as on pages.
 
-    Parameters
-    ----------
-    size
-        Width and height in inches.
-    points
-        Of the text of axes; other text is in proportion.
-    family
-        Of the font.
+    The size is in inches, `points` are of the text of axes; other text is in proportion.
     """
 
     size: tuple[float, float] | None = None
@@ -124,19 +123,14 @@ def points(usual: float) -> float:
     return usual if wanted is None else usual * wanted / _SETTINGS["font.size"]
 
 
-def _settings() -> Any:
-    """Return the settings of matplotlib by the look that is wanted."""
-    family = _LOOK.get().family
-    scaled = {name: points(_SETTINGS[name]) for name in _SETTINGS if name.endswith("size")}
-    return _SETTINGS | scaled | ({} if family is None else {"font.family": family})
-
-
 @contextmanager
 def figure(width: float = 7.6, height: float = 3.0, **subplots: Any) -> Iterator[tuple[Figure, Any]]:
     """Make a figure of so many inches and its axes in the common style; 7.6 fills the column of a page."""
-    width, height = _LOOK.get().size or (width, height)
-    with mpl.rc_context(_settings()):
-        made = Figure(figsize=(width, height))
+    look = _LOOK.get()
+    scaled = {name: points(_SETTINGS[name]) for name in _SETTINGS if name.endswith("size")}
+    font = {} if look.family is None else {"font.family": look.family}
+    with mpl.rc_context(_SETTINGS | scaled | font):
+        made = Figure(figsize=look.size or (width, height))
         FigureCanvasSVG(made)
         yield made, made.subplots(**subplots)
 
@@ -146,10 +140,7 @@ _ALSO: ContextVar[tuple[str, io.BytesIO] | None] = ContextVar("_ALSO", default=N
 
 @contextmanager
 def also_as(format: Literal["pdf", "png"]) -> Iterator[io.BytesIO]:
-    """Write the figures that `svg` makes inside in another format too, the last into the buffer.
-
-    PNG has 200 points to the inch.
-    """
+    """Write the figure that `svg` makes inside into the buffer, too; PNG has 200 points to the inch."""
     buffer = io.BytesIO()
     token = _ALSO.set((format, buffer))
     try:
@@ -161,8 +152,6 @@ def also_as(format: Literal["pdf", "png"]) -> Iterator[io.BytesIO]:
 def _write_also(made: Figure) -> None:
     if (also := _ALSO.get()) is not None:
         format, buffer = also
-        buffer.seek(0)
-        buffer.truncate()
         undated = {"CreationDate": None} if format == "pdf" else {"Software": None}
         made.savefig(buffer, format=format, dpi=200, facecolor="white", metadata=undated)
 
@@ -218,12 +207,7 @@ def _fit(label: Text, room: float) -> None:
 def svg(made: Figure, title: str, description: str) -> str:
     """Return a figure as SVG for a page: no size in inches, no date, colours as CSS variables.
 
-    Parameters
-    ----------
-    made
-        The figure; call inside the `figure` context that made it.
-    title, description
-        What a reader who cannot see the figure is told.
+    To be called inside the `figure` context that made it. Title and description are for who cannot see it.
     """
     _lay_out(made)
     _write_also(made)
@@ -254,9 +238,31 @@ def alone(picture: str) -> str:
 
 def _drop_unused_ids(text: str) -> str:
     """Remove ids that nothing refers to, for several figures share one page."""
-    used = set(re.findall(r'url\(#([^)]+)\)|href="#([^"]+)"', text))
-    names = {name for pair in used for name in pair if name}
-    return re.sub(r' id="([^"]+)"', lambda match: match.group(0) if match.group(1) in names else "", text)
+    used = set(re.findall(r'(?:url\(|href=")#([^)"]+)', text))
+    return re.sub(r' id="([^"]+)"', lambda match: match.group(0) if match.group(1) in used else "", text)
+
+
+def color(place: int) -> str:
+    """Return the colour of a line by its place among others; more than there are begin again."""
+    return COLORS[place % len(COLORS)]
+
+
+def dash(place: int) -> Any:
+    """Return the style of a line by its place among others; more than there are begin again."""
+    return DASHES[place % len(DASHES)]
+
+
+def marker(place: int) -> str:
+    """Return the marker of points by their place among others; more than there are begin again."""
+    return _MARKERS[place % len(_MARKERS)]
+
+
+def name_rows(axes: Axes, names: Sequence[str]) -> None:
+    """Name the rows of axes, which lie at 0, 1 and so on from the top."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(False, axis="y")
 
 
 def steps(time: npt.ArrayLike, values: npt.ArrayLike) -> tuple[Floats, Floats]:
@@ -268,11 +274,30 @@ def steps(time: npt.ArrayLike, values: npt.ArrayLike) -> tuple[Floats, Floats]:
     return np.insert(ends, 0, begin), np.insert(found, 0, found[0])
 
 
+def plot(axes: Axes, x: npt.ArrayLike, values: npt.ArrayLike, of_intervals: bool, **look: Any) -> None:
+    """Draw a line; where values are of intervals that end at their place, as steps."""
+    if of_intervals:
+        axes.plot(*steps(x, values), drawstyle="steps-pre", **look)
+    else:
+        axes.plot(x, values, **look)
+
+
 def logarithmic(axes: Axes, which: Literal["x", "y"]) -> None:
     """Make an axis logarithmic, and add that to its label, which it has by then."""
     axis = axes.xaxis if which == "x" else axes.yaxis
     axes.set(**{f"{which}scale": "log"})
     axis.set_label_text(", ".join(filter(None, (axis.get_label_text(), "logarithmic"))))
+
+
+def spread_out(axes: Axes, least: float, most: float) -> bool:
+    """Make the axis to the right logarithmic where a linear one would hide what is small; return whether."""
+    if not 0 < _SPREAD * least < most:
+        return False
+    logarithmic(axes, "x")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    return True
 
 
 def over_time(axes: Axes, warmup_s: float) -> None:

@@ -40,16 +40,9 @@ def draw(connections: Sequence[Connection], span: tuple[float, float]) -> str:
 def composed(connections: Sequence[Connection], span: tuple[float, float]) -> Iterator[Figure]:
     """Give the figure that `draw` turns into SVG, in the common style."""
     alone = len(connections) == 1
-    with style.figure(
-        7.6 if alone else 1.2 + 2.9 * len(connections),
-        5.0,
-        nrows=2,
-        ncols=len(connections),
-        sharex=True,
-        sharey="row",
-        squeeze=False,
-        height_ratios=(5, 2),
-    ) as (made, grid):
+    width = 7.6 if alone else 1.2 + 2.9 * len(connections)
+    split = {"nrows": 2, "ncols": len(connections), "squeeze": False, "height_ratios": (5, 2)}
+    with style.figure(width, 5.0, sharex=True, sharey="row", **split) as (made, grid):
         for (above, below), connection in zip(grid.T, connections, strict=True):
             _packets(above, connection, span)
             _windows(below, connection, span)
@@ -67,68 +60,40 @@ def composed(connections: Sequence[Connection], span: tuple[float, float]) -> It
 
 def _packets(axes: Axes, connection: Connection, span: tuple[float, float]) -> None:
     events = connection.events
-    sent = events.filter(pl.col("event") == "send").with_columns(first=pl.col("packet").is_first_distinct())
-    acks = events.filter(pl.col("event") == "ack").with_columns(
-        news=pl.col("packet").diff().fill_null(1) != 0
-    )
+    sent = _sent(events)
+    acks = events.filter(event="ack").with_columns(news=pl.col("packet").diff().fill_null(1) != 0)
     line = _with_state_before(acks.filter("news"), span)
-    axes.plot(
-        line["time_s"],
-        line["packet"],
-        color=_ACKED,
-        linewidth=1.2,
-        drawstyle="steps-post",
-        label="acknowledged",
-    )
-    marks: tuple[tuple[pl.DataFrame, str, dict[str, Any]], ...] = (
-        (acks.filter(~pl.col("news")), "duplicate ACK", {"marker": "|", "color": _ACKED, "markersize": 5}),
-        (sent.filter("first"), "sent", {"marker": "o", "color": _SENT, "markersize": 2.4}),
-        (
-            sent.filter(~pl.col("first")),
-            "sent again",
-            {
-                "marker": "D",
-                "markeredgecolor": _REPEATED,
-                "markerfacecolor": style.PAPER,
-                "markersize": 5,
-                "markeredgewidth": 1.4,
-            },
-        ),
-        (
-            events.filter(pl.col("event") == "drop"),
-            "dropped",
-            {"marker": "x", "color": style.INK, "markersize": 6, "markeredgewidth": 1.4},
-        ),
-    )
-    for table, label, look in marks:
+    look: dict[str, Any] = {"color": _ACKED, "linewidth": 1.2, "drawstyle": "steps-post"}
+    axes.plot(line["time_s"], line["packet"], label="acknowledged", **look)
+
+    def mark(table: pl.DataFrame, label: str, marker: str, color: str, size: float, **more: Any) -> None:
         inside = _inside(table, span)
         if len(inside):
-            axes.plot(inside["time_s"], inside["packet"], linestyle="none", label=label, **look)
+            look: dict[str, Any] = {"marker": marker, "color": color, "markersize": size, "linestyle": "none"}
+            axes.plot(inside["time_s"], inside["packet"], label=label, **look, **more)
+
+    mark(acks.filter(~pl.col("news")), "duplicate ACK", "|", _ACKED, 5)
+    mark(sent.filter(~pl.col("again")), "sent", "o", _SENT, 2.4)
+    hollow = {"markerfacecolor": style.PAPER, "markeredgewidth": 1.4}
+    mark(sent.filter("again"), "sent again", "D", _REPEATED, 5, **hollow)
+    mark(events.filter(event="drop"), "dropped", "x", style.INK, 6, markeredgewidth=1.4)
     _timeouts(axes, events, span, "time-out")
 
 
 def _windows(axes: Axes, connection: Connection, span: tuple[float, float]) -> None:
     # a drop is not the sender's doing, and happens when its window may be another
     events = connection.events.filter(pl.col("event") != "drop")
-    for column, label, color, dashes in (
-        ("ssthresh_packets", "ssthresh", _LIMIT, style.DASHES[1]),
-        ("cwnd_packets", "cwnd", _SENT, style.DASHES[0]),
-    ):
-        line = _with_state_before(events, span)
-        if line[column].null_count() < len(line):
-            axes.plot(
-                line["time_s"],
-                line[column].cast(pl.Float64).fill_null(float("nan")),
-                color=color,
-                linestyle=dashes,
-                drawstyle="steps-post",
-                label=label,
-            )
+    line = _with_state_before(events, span)
+    for label, color, dashes in (("ssthresh", _LIMIT, style.DASHES[1]), ("cwnd", _SENT, style.DASHES[0])):
+        window = line[f"{label}_packets"].cast(pl.Float64).fill_null(float("nan"))
+        if not window.is_nan().all():
+            look = {"color": color, "linestyle": dashes, "drawstyle": "steps-post"}
+            axes.plot(line["time_s"], window, label=label, **look)
     _timeouts(axes, events, span)
 
 
 def _timeouts(axes: Axes, events: pl.DataFrame, span: tuple[float, float], label: str = "_") -> None:
-    for time in _inside(events.filter(pl.col("event") == "timeout"), span)["time_s"]:
+    for time in _inside(events.filter(event="timeout"), span)["time_s"]:
         axes.axvline(time, color=style.INK, linewidth=0.9, linestyle=style.DASHES[3], label=label)
         label = "_"
 
@@ -140,11 +105,15 @@ def _legends(made: Figure, grid: Sequence[Sequence[Axes]], alone: bool) -> None:
             style.legend_beside(axes)
         return
     found: dict[str, Artist] = {}
-    for row in grid:
-        for axes in row:
-            for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-                found.setdefault(label, handle)
+    for axes in (axes for row in grid for axes in row):
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            found.setdefault(label, handle)
     made.legend(found.values(), found.keys(), loc="outside lower center", ncols=4, handlelength=2.2)
+
+
+def _sent(events: pl.DataFrame) -> pl.DataFrame:
+    """Return the packets that were sent, and whether each was sent before."""
+    return events.filter(event="send").with_columns(again=~pl.col("packet").is_first_distinct())
 
 
 def _inside(table: pl.DataFrame, span: tuple[float, float]) -> pl.DataFrame:
@@ -158,17 +127,10 @@ def _with_state_before(table: pl.DataFrame, span: tuple[float, float]) -> pl.Dat
 
 
 def _described(connection: Connection, span: tuple[float, float]) -> str:
+    sent = _inside(_sent(connection.events), span)
     inside = _inside(connection.events, span)
-    sent = connection.events.filter(pl.col("event") == "send").with_columns(
-        again=~pl.col("packet").is_first_distinct()
-    )
+    dropped, timeouts = (inside.filter(event=kind).height for kind in ("drop", "timeout"))
     return (
-        f"{connection.name} from {span[0]:.4g} to {span[1]:.4g} s: "
-        f"{counted(_count(inside, 'send'), 'packet')} sent, "
-        f"{_inside(sent, span)['again'].sum()} of them again; {_count(inside, 'drop')} dropped; "
-        f"{counted(_count(inside, 'timeout'), 'time-out')}"
+        f"{connection.name} from {span[0]:.4g} to {span[1]:.4g} s: {counted(len(sent), 'packet')} sent, "
+        f"{sent['again'].sum()} of them again; {dropped} dropped; {counted(timeouts, 'time-out')}"
     )
-
-
-def _count(events: pl.DataFrame, kind: str) -> int:
-    return len(events.filter(pl.col("event") == kind))

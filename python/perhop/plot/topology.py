@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from perhop.plot import style
 from perhop.plot.layout import Place, group, places
@@ -24,8 +24,8 @@ def draw(meaning: Description) -> str:
         edges.setdefault(ends, link)
         delays.setdefault(ends, []).append(link.delay_s)
     placed = places(meaning)
-    rows = 1 + max(place.y for place in placed.values()) - min(place.y for place in placed.values())
-    columns = 1 + max(place.x for place in placed.values())
+    low, high = (end(place.y for place in placed.values()) for end in (min, max))
+    rows, columns = 1 + high - low, 1 + max(place.x for place in placed.values())
     with style.figure(7.6, min(0.3 + 0.9 * rows, 7.0)) as (made, axes):
         axes.axis("off")
         axes.grid(False)
@@ -37,28 +37,16 @@ def draw(meaning: Description) -> str:
         for name, place in placed.items():
             _node(axes, place, name, members[name])
         axes.set_xlim(-0.45, columns - 0.55)
-        low = min(place.y for place in placed.values())
         axes.set_ylim(low - 0.6, low + rows - 0.4)
         described = ", ".join(f"{a} to {b} at {bit_rate(link.rate_bit_s)}" for (a, b), link in edges.items())
         return style.svg(made, "Topology", f"{len(meaning.nodes)} nodes; links {described}")
 
 
 def _node(axes: Axes, place: Place, name: str, count: int) -> None:
-    corners = 0.9 if place.router else 0.15
-    axes.text(
-        place.x,
-        place.y,
-        name if count == 1 else f"{name} ×{count}",
-        ha="center",
-        va="center",
-        zorder=3,
-        bbox={
-            "boxstyle": f"round,pad=0.4,rounding_size={corners}",
-            "facecolor": style.PAPER,
-            "edgecolor": style.INK,
-            "linewidth": 1.2,
-        },
-    )
+    shape = f"round,pad=0.4,rounding_size={0.9 if place.router else 0.15}"
+    box = {"boxstyle": shape, "facecolor": style.PAPER, "edgecolor": style.INK, "linewidth": 1.2}
+    text = name if count == 1 else f"{name} ×{count}"
+    axes.text(place.x, place.y, text, ha="center", va="center", zorder=3, bbox=box)
 
 
 def _link(
@@ -81,17 +69,9 @@ def _link(
 
 
 def _label(axes: Axes, text: str, where: tuple[float, float], above: float, va: str) -> None:
-    axes.annotate(
-        text,
-        where,
-        xytext=(0, above),
-        textcoords="offset points",
-        ha="center",
-        va=va,
-        fontsize=style.points(10),
-        bbox={"boxstyle": "square,pad=0.1", "facecolor": style.PAPER, "edgecolor": "none", "alpha": 0.7},
-        zorder=2,
-    )
+    box = {"boxstyle": "square,pad=0.1", "facecolor": style.PAPER, "edgecolor": "none", "alpha": 0.7}
+    look: dict[str, Any] = {"ha": "center", "va": va, "fontsize": style.points(10), "zorder": 2, "bbox": box}
+    axes.annotate(text, where, xytext=(0, above), textcoords="offset points", **look)
 
 
 def _milliseconds(delay_s: float) -> str:

@@ -22,36 +22,23 @@ class VariationPart(NamedTuple):
 
 
 def draw_pareto(parts: Sequence[VariationPart], title: str, *, add_up: bool = True) -> str:
-    """Draw shares of variation as bars with their sum; effects not found are hollow.
+    """Draw shares of variation as bars; effects not found are hollow, the smallest of many one bar.
 
-    Parameters
-    ----------
-    parts
-        In any order; beyond 14 the smallest are drawn as one bar.
-    add_up
-        Whether the shares are parts of a whole, so that their sum is written too.
+    Where they `add_up`, their sum is written too.
     """
     ordered = sorted(parts, key=lambda part: -part.percent)
     if len(ordered) > _MOST:
         rest = ordered[_MOST - 1 :]
-        ordered = [
-            *ordered[: _MOST - 1],
-            VariationPart(f"{len(rest)} others", sum(part.percent for part in rest), None),
-        ]
+        others = VariationPart(f"{len(rest)} others", sum(part.percent for part in rest), None)
+        ordered = [*ordered[: _MOST - 1], others]
     with style.figure(8.0, 0.9 + 0.27 * len(ordered)) as (made, axes):
         total = 0.0
         most = max((part.percent for part in ordered), default=1.0) or 1.0
         for row, part in enumerate(ordered):
             total += part.percent
             color = style.COLORS[7] if part.found is None else style.COLORS[0]
-            axes.barh(
-                row,
-                part.percent,
-                0.66,
-                facecolor="none" if part.found is False else color,
-                edgecolor=color,
-                linewidth=1.2,
-            )
+            fill = "none" if part.found is False else color
+            axes.barh(row, part.percent, 0.66, facecolor=fill, edgecolor=color, linewidth=1.2)
             label = f"{part.percent:.1f} %" + (f", together {total:.1f} %" if row and add_up else "")
             axes.text(part.percent + 0.012 * most, row, label, va="center", fontsize=style.points(10))
         axes.set_yticks(range(len(ordered)), [part.source.replace(":", " × ") for part in ordered])

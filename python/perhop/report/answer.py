@@ -21,14 +21,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Pill:
-    """A few words that lead to a part of the page.
+    """A few words that lead to `target`, ``#id`` on the page or an address.
 
-    Parameters
-    ----------
-    target
-        Where it leads: ``#id`` on the page, or an address.
-    look
-        ``good``, ``bad``, ``open``, or a verdict; ``plain`` judges nothing.
+    The look is ``good``, ``bad``, ``open``, or a verdict; ``plain`` judges nothing.
     """
 
     text: str
@@ -40,8 +35,7 @@ class Pill:
 class Answer:
     """The answer that a page begins with: three sentences at most, a figure if one can be drawn, pills.
 
-    A run has a table below the figure; `unsettled` and `phase` are what `perhop.run.summary.unsettled` and
-    `perhop.run.phase.effect` say of it.
+    A run has a table, too, and what `perhop.run.summary.unsettled` and `perhop.run.phase.effect` say of it.
     """
 
     sentences: tuple[str, ...]
@@ -62,14 +56,8 @@ def of_figures(run: StoredRun, meaning: Description, drawable: Sequence[Figure],
     """Return the answer of a run whose scenario and figures are known; `view` as for `Figure.draw`."""
     each = tuple(one for one in (got(run, meaning), lost(run)) if one)
     doubts = summary.unsettled(run.tables["series"], meaning), _phase_effect(run, meaning)
-    table = shares(run, meaning)
-    return Answer(
-        each,
-        _picture(run, meaning, drawable, view),
-        tuple(_pills(run, *doubts)),
-        table if table.rows else None,
-        *doubts,
-    )
+    table, picture = shares(run, meaning), _picture(run, meaning, drawable, view)
+    return Answer(each, picture, tuple(_pills(run, *doubts)), table if table.rows else None, *doubts)
 
 
 def _picture(run: StoredRun, meaning: Description, drawable: Sequence[Figure], view: str) -> Drawing | None:
@@ -77,7 +65,7 @@ def _picture(run: StoredRun, meaning: Description, drawable: Sequence[Figure], v
 
     The events of TCP where they were traced of at most four flows; else the overview.
     """
-    alone = [f"time-sequence-{flow.name}" for flow in meaning.flows] if len(meaning.flows) == 1 else []
+    alone = [f"time-sequence-{flow.name}" for flow in meaning.flows if len(meaning.flows) == 1]
     asked = ["time-sequence", *alone, "overview", "topology"]
     found = {one.name: one for one in drawable}
     drawn = (found[name].draw(run.folder, view) for name in asked if name in found)
@@ -86,23 +74,20 @@ def _picture(run: StoredRun, meaning: Description, drawable: Sequence[Figure], v
 
 def _pills(run: StoredRun, unsettled: str | None, phase: str | None) -> list[Pill]:
     """Return pills: whether the run can be trusted, then the parts further down."""
-    pills = [_trust(run)]
-    if unsettled:
-        pills.append(Pill("warm-up in doubt", "#warm-up", "open"))
-    if phase:
-        pills.append(Pill("phase effect", "#phase", "open"))
     classes = run.table("classes")
-    unfinished = int(classes["transfers_unfinished"].sum()) if len(classes) else 0
-    if unfinished:
-        pills.append(Pill(f"{counted(unfinished, 'transfer')} not complete", "#flows", "open"))
+    unfinished = int(classes["transfers_unfinished"].sum())
     gone = sum(place.lost for place in losses(run))
-    pills.append(Pill(f"{counted(gone, 'packet')} lost" if gone else "no packet lost", "#queues"))
-    if len(classes) > 1:
-        pills.append(Pill(f"{len(classes)} classes", "#classes"))
-    if classes["delay_p50_s"].is_not_null().any():
-        pills.append(Pill("delays", "#class-delay"))
-    pills += [Pill("over time", "#series"), Pill("rerun", "#rerun")]
-    return pills
+    pills = (
+        (unsettled, Pill("warm-up in doubt", "#warm-up", "open")),
+        (phase, Pill("phase effect", "#phase", "open")),
+        (unfinished, Pill(f"{counted(unfinished, 'transfer')} not complete", "#flows", "open")),
+        (True, Pill(f"{counted(gone, 'packet')} lost" if gone else "no packet lost", "#queues")),
+        (len(classes) > 1, Pill(f"{len(classes)} classes", "#classes")),
+        (classes["delay_p50_s"].is_not_null().any(), Pill("delays", "#class-delay")),
+        (True, Pill("over time", "#series")),
+        (True, Pill("rerun", "#rerun")),
+    )
+    return [_trust(run), *(pill for is_so, pill in pills if is_so)]
 
 
 def _phase_effect(run: StoredRun, meaning: Description) -> str | None:
@@ -113,9 +98,8 @@ def _phase_effect(run: StoredRun, meaning: Description) -> str | None:
 
 def _trust(run: StoredRun) -> Pill:
     """Return a pill that tells whether the run is evidence of anything."""
-    record = run.record
-    if record.live is not None and record.live.over_budget:
+    if run.record.live is not None and run.record.live.over_budget:
         return Pill("over the error budget: not valid", "#live", "bad")
-    if record.invariants:
+    if run.record.invariants:
         return Pill("broken invariants: do not use", "#laws", "bad")
     return Pill("all invariants hold", "#laws", "good")

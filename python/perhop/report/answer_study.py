@@ -12,8 +12,13 @@ from perhop.report import page
 from perhop.report.answer import Answer, Pill
 from perhop.units import counted
 
-_ANSWERS = {"supported": "Yes", "contradicted": "No", "inconclusive": "Open", "not judged": "Not judged"}
-"""The answer to a claim's question by its verdict."""
+_WORDS = {
+    "supported": ("Yes", "All {} hold here.", "holds here", "hold here"),
+    "contradicted": ("No", "None of {} holds here.", "does not", "do not"),
+    "inconclusive": ("Open", "All {} are open.", "is open", "are open"),
+    "not judged": ("Not judged", "None of {} is judged.", "is not judged", "are not judged"),
+}
+"""By verdict: the answer to a claim's question; how all claims stand, or one, or some."""
 
 
 @dataclass(frozen=True)
@@ -78,54 +83,40 @@ def _shorter(document: Mapping[str, Any], claims: Sequence[Mapping[str, Any]]) -
     whole, quick, _ = document["command"].partition(" --quick")
     if not quick or all(claim["verdict"] != "not judged" for claim in claims):
         return ()
-    return (
-        f"These runs are shorter than the study's, too short for some verdicts: {whole} has them in full.",
-    )
+    shorter = "These runs are shorter than the study's, too short for some verdicts"
+    return (f"{shorter}: {whole} has them in full.",)
 
 
 def stand(claims: Sequence[Mapping[str, Any]], of: str = "") -> str:
     """Describe how many claims, one or more, have which verdict; `of` is as `` of 4 studies``."""
     tally = Counter(claim["verdict"] for claim in claims)
-    all_of = {
-        "supported": "All {} hold here.",
-        "contradicted": "None of {} holds here.",
-        "inconclusive": "All {} are open.",
-        "not judged": "None of {} is judged.",
-    }
+    together = f"{counted(len(claims), 'claim')}{of}"
     if len(tally) == 1 < len(claims):
-        return all_of[claims[0]["verdict"]].format(f"{counted(len(claims), 'claim')}{of}")
+        return _WORDS[claims[0]["verdict"]][1].format(together)
     alone = "" if tally["supported"] else " hold here"
     counts = [
-        f"{tally[verdict]} {one if tally[verdict] == 1 else many}"
-        for verdict, one, many in (
-            ("supported", "holds here", "hold here"),
-            ("contradicted", "does not" + alone, "do not" + alone),
-            ("inconclusive", "is open", "are open"),
-            ("not judged", "is not judged", "are not judged"),
-        )
+        f"{tally[verdict]} {one if tally[verdict] == 1 else many}{alone if verdict == 'contradicted' else ''}"
+        for verdict, (_, _, one, many) in _WORDS.items()
         if tally[verdict]
     ]
-    return f"Of {counted(len(claims), 'claim')}{of} {', '.join(counts)}."
+    return f"Of {together} {', '.join(counts)}."
 
 
 def questions(document: Mapping[str, Any], page: str = "") -> list[Question]:
     """Return each claim as a question with its answer; pills lead to `page`, or to where they are."""
     found = []
     for claim in main_claims(document):
-        pill = Pill(
-            f"{claim['id']} {_ANSWERS[claim['verdict']]}", f"{page}#claim-{claim['id']}", claim["verdict"]
-        )
-        part = deciding(claim)
+        id, verdict, part = claim["id"], claim["verdict"], deciding(claim)
+        pill = Pill(f"{id} {_WORDS[verdict][0]}", f"{page}#claim-{id}", verdict)
         found.append(Question(pill, claim["statement"], "" if part is None else numbers(claim, part)))
     return found
 
 
 def deciding(claim: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """Return the part that a claim is shown by.
+    """Return the part that a claim is shown by, one with its verdict; None where no part has a number.
 
-    Of parts with the claim's own verdict: of a contradicted claim the one whose interval is farthest outside
-    what is claimed, of another the one that is nearest to an end of it; distances are relative to the largest
-    of the part's numbers. None where no part has a number.
+    Of a contradicted claim it is the one whose interval is farthest outside what is claimed, of another the
+    one that is nearest to an end of it, relative to the largest of the part's numbers.
     """
     known = [part for part in claim["parts"] if part["mean"] is not None]
     own = [part for part in known if part["verdict"] == claim["verdict"]] or known
@@ -175,30 +166,19 @@ def _claimed(part: Mapping[str, Any]) -> str:
 
 
 def _picture(claims: Sequence[Mapping[str, Any]]) -> page.Drawing | None:
-    rows = []
-    for claim in claims:
-        part = deciding(claim)
-        if part is not None:
-            ends = part["ci95"]
-            rows.append(
-                forest.ForestRow(
-                    claim["id"],
-                    f"{part['mean']:.4g}; claimed {_claimed(part)}",
-                    claim["verdict"],
-                    (part["claimed"][0], part["claimed"][1]),
-                    part["mean"],
-                    None if ends is None else (ends[0], ends[1]),
-                )
-            )
+    rows = [
+        forest.ForestRow(
+            *(claim["id"], f"{part['mean']:.4g}; claimed {_claimed(part)}", claim["verdict"]),
+            *(tuple(part["claimed"]), part["mean"], part["ci95"] and tuple(part["ci95"])),
+        )
+        for claim in claims
+        if (part := deciding(claim)) is not None
+    ]
     title = "Claims against what was simulated"
-    picture = forest.draw(rows, title) if rows else None
-    if picture is None:
-        return None
-    return page.drawing(
-        "forest",
-        title,
-        picture,
+    picture = forest.draw(rows, title)
+    caption = (
         "Each claim by its most critical part: the mean and its 95 % interval, as fitted, from the edge of "
         "the claimed range (shaded), in halves of its width, or in parts of its only end. Colours show the "
-        "verdict over all parts and readings.",
+        "verdict over all parts and readings."
     )
+    return page.drawing("forest", title, picture, caption) if picture else None

@@ -48,15 +48,10 @@ def figures(run: StoredRun, meaning: Description) -> Iterator[Figure]:
 
 def _delays(classes: pl.DataFrame) -> Iterator[Figure]:
     measured = classes.filter(pl.col("delay_p50_s").is_not_null())
+    names = ("class", *(f"delay_{name}_s" for name in ("min", "p50", "max", "p95", "p99", "p999")))
     rows = [
-        by_class.ClassRow(
-            label=row["class"],
-            low=row["delay_min_s"],
-            bar=row["delay_p50_s"],
-            high=row["delay_max_s"],
-            marks=[row[f"delay_{name}_s"] for name in ("p95", "p99", "p999")],
-        )
-        for row in measured.head(_MOST_ROWS).to_dicts()
+        by_class.ClassRow(label, low, middle, high, marks)
+        for label, low, middle, high, *marks in measured.select(names).head(_MOST_ROWS).iter_rows()
     ]
     if rows:
         title = "One-way delay by class"
@@ -75,7 +70,7 @@ def _delays(classes: pl.DataFrame) -> Iterator[Figure]:
 def _distributions(classes: pl.DataFrame) -> Iterator[Figure]:
     """Go through the figure of the delays of all classes as distributions, if measured."""
     rows = classes.head(_MOST_ROWS).to_dicts()
-    curves = [one for row in rows if (one := cdf.curve(row["class"], row)) is not None]
+    curves = [one for row in rows if (one := cdf.curve(row["class"], row))]
     if not curves:
         return
     title = "Distribution of one-way delay by class"
@@ -95,12 +90,10 @@ def _members(run: StoredRun) -> Iterator[Figure]:
     found = [one for one in summary.groups(run.tables, MOST_ROWS) if one.key.endswith("_bit_s")]
     if not found:
         return
-    title = "Rates of the members of groups"
+    title, drawn = "Rates of the members of groups", found[:_MOST_ROWS]
 
     def table() -> pl.DataFrame:
-        rows = [
-            (one.name, one.quantile(share), share / 1000) for one in found[:_MOST_ROWS] for share in _SHARES
-        ]
+        rows = [(one.name, one.quantile(share), share / 1000) for one in drawn for share in _SHARES]
         return pl.DataFrame(rows, ["group", "rate_bit_s", "share"], orient="row")
 
     yield Figure(
@@ -117,15 +110,12 @@ def _members(run: StoredRun) -> Iterator[Figure]:
 
 def _waits(queues: pl.DataFrame) -> Iterator[Figure]:
     """Go through the figure of the queues with the longest mean waits, if packets waited."""
-    most = pl.col("wait_mean_s").max()
-    waited = queues.filter(pl.col("wait_mean_s") > most / _NOT_SEEN).sort(
-        "wait_mean_s", descending=True, maintain_order=True
-    )
+    seen = pl.col("wait_mean_s") > pl.col("wait_mean_s").max() / _NOT_SEEN
+    waited = queues.filter(seen).sort("wait_mean_s", descending=True, maintain_order=True)
+    waited = waited.select("path", "wait_mean_s", "wait_max_s")
     rows = [
-        by_class.ClassRow(
-            label=row["path"].removeprefix("port."), low=0.0, bar=row["wait_mean_s"], high=row["wait_max_s"]
-        )
-        for row in waited.head(_MOST_ROWS).to_dicts()
+        by_class.ClassRow(path.removeprefix("port."), 0.0, mean, longest)
+        for path, mean, longest in waited.head(_MOST_ROWS).iter_rows()
     ]
     if rows:
         title = "Waiting in queues"
@@ -136,6 +126,6 @@ def _waits(queues: pl.DataFrame) -> Iterator[Figure]:
             "From arrival in the queue to transmission, of every packet that left it after the warm-up: the "
             f"bar ends at the mean, the line at the longest.{cut}",
             lambda: by_class.draw(rows, title, "wait in ms"),
-            lambda: waited.select("path", "wait_mean_s", "wait_max_s"),
+            lambda: waited,
             "classes",
         )

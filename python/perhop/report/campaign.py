@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from perhop.experiment.analysis import Analysis
-    from perhop.experiment.factors import Factor
     from perhop.experiment.store import Store
     from perhop.judge.campaign import JudgedClaim
     from perhop.recommend.answer import Answer
@@ -95,7 +94,6 @@ def render(store: Store, claims: str = "", judged: Sequence[JudgedClaim] = ()) -
             "stopped": described(campaign.stop, store.stopped) if campaign.stop and store.stopped else "",
             "next": [*_taken(store, found), *_next([] if answered else analyses, runs, where, seen)],
             "factors": campaign.design.factors,
-            "levels": [_levels(factor) for factor in campaign.design.factors],
             "responses": campaign.responses,
             "design": campaign.design,
             "scenario": campaign.scenario,
@@ -126,13 +124,6 @@ def _sure(sections: list[dict[str, Any]]) -> list[dict[str, Any]]:
         own = found.setdefault(text, {"names": [], "text": text, "doubt": part["doubt"]})
         own["names"].append(part["name"])
     return list(found.values())
-
-
-def _levels(factor: Factor) -> list[dict[str, str]]:
-    return [
-        {"name": level.name, "set": ", ".join(level.set) or "the scenario as it is"}
-        for level in factor.levels
-    ]
 
 
 def _section(one: Analysis, place: int, folder: Path, view: str) -> dict[str, Any]:
@@ -179,34 +170,28 @@ def _tables(one: Analysis, command: str) -> Iterator[Table]:
         yield replace(table, title="Which levels differ", text=text, command=f"{command} --pairs")
 
 
-def _taken(store: Store, found: Answer | None) -> list[dict[str, str]]:
+def _taken(store: Store, found: Answer | None) -> list[tuple[str, str]]:
     """Return the steps that follow a recommendation: a run of the candidate taken, its queues on a device."""
     if found is None:
         return []
-    steps = {
-        "Run the scenario so:": commands(store, found)["try it"],
-        **{f"Queues to type in at {node}:": one for node, one in to_type_in(store, found).items()},
-    }
-    return [{"text": text, "command": command} for text, command in steps.items()]
+    typed = to_type_in(store, found).items()
+    steps = [(f"Queues to type in at {node}:", command) for node, command in typed]
+    return [("Run the scenario so:", commands(store, found)["try it"]), *steps]
 
 
-def _next(analyses: list[Analysis], runs: pl.DataFrame, where: str, seen: str) -> list[dict[str, str]]:
-    """Return next steps: sentences, each with its command, about the store or what is seen of it."""
-    found = []
+def _next(analyses: list[Analysis], runs: pl.DataFrame, where: str, seen: str) -> Iterator[tuple[str, str]]:
+    """Go through next steps: sentences, each with its command, about the store or what is seen of it."""
+    run = f"perhop campaign run {where}"
     if runs.filter(state="missing").height:
-        found.append({"text": "Make the runs that are missing:", "command": f"perhop campaign run {where}"})
+        yield "Make the runs that are missing:", run
     for one in analyses[:1]:
         rows = one.means.filter(pl.col("mean") != 0, pl.col("high").is_finite())
-        width = ((rows["high"] - rows["low"]) / 2 / rows["mean"].abs()).max() if len(rows) else None
+        width = ((rows["high"] - rows["low"]) / 2 / rows["mean"].abs()).max()
         if isinstance(width, float) and width > 0:
             known, asked = (f"{float(f'{share:.2g}'):g}" for share in (100 * width, min(50 * width, 50)))
             text = f"Means of {one.response} are known to {known} % or better; to know them to {asked} %:"
-            option = f"--until-ci {shlex.quote(f'{one.response}={asked}%')}"
-            found.append({"text": text, "command": f"perhop campaign run {where} {option}"})
+            yield text, f"{run} --until-ci {shlex.quote(f'{one.response}={asked}%')}"
         elif one.means["n"].max() == 1:
             text = "One replication gives no intervals; add replications:"
-            option = f"--until-ci {shlex.quote(f'{one.response}=2%')}"
-            found.append({"text": text, "command": f"perhop campaign run {where} {option}"})
-    text = "Numbers of this page, as text or JSON:"
-    found.append({"text": text, "command": f"perhop analyze {seen} --json"})
-    return found
+            yield text, f"{run} --until-ci {shlex.quote(f'{one.response}=2%')}"
+    yield "Numbers of this page, as text or JSON:", f"perhop analyze {seen} --json"

@@ -61,14 +61,15 @@ def changes(one: Analysis, id: str) -> Figure | None:
     unit = scale(one)
     rows = []
     for factor in one.factors:
-        levels = one.effects.table.filter(pl.col("term") == factor).to_dicts()
+        levels = one.effects.table.filter(term=factor).to_dicts()
         if len(levels) < 2 or levels[0]["high"] is None:
             continue
-        step = (levels[-1]["effect"] - levels[0]["effect"]) / unit.factor
+        first, last = levels[0], levels[-1]
+        step = (last["effect"] - first["effect"]) / unit.factor
         wider = math.sqrt(2 * len(levels) / (len(levels) - 1)) / (2 * unit.factor)
-        half = wider * (levels[0]["high"] - levels[0]["low"])
-        label = f"{factor}: {levels[0]['level']} → {levels[-1]['level']}"
-        rows.append(drawn.Change(label, drawn.Mean(step, step - half, step + half), factor in one.found))
+        half = wider * (first["high"] - first["low"])
+        mean = drawn.Mean(step, step - half, step + half)
+        rows.append(drawn.Change(f"{factor}: {first['level']} → {last['level']}", mean, factor in one.found))
     if len(rows) < 2:
         return None
     rows.sort(key=lambda row: -abs(row.mean.value))
@@ -88,17 +89,11 @@ def changes(one: Analysis, id: str) -> Figure | None:
 
 
 class CurveError(ValueError):
-    """A curve that would have too many lines, or too many levels along its axis."""
+    """A curve over what does not vary, or with too many lines or levels, or of a response without values."""
 
 
 def curve_over(one: Analysis, factor: str, id: str) -> Figure:
-    """Return the response over a factor, with a line for each combination of the others.
-
-    Raises
-    ------
-    CurveError
-        It does not vary, has too many levels, or there would be too many lines.
-    """
+    """Return the response over a factor, a line for each combination of the others, or a `CurveError`."""
     if factor not in one.factors:
         raise CurveError(f"{factor} does not vary: {', '.join(one.factors) or 'nothing'} does")
     levels = one.means[factor].unique(maintain_order=True).to_list()
@@ -110,10 +105,8 @@ def curve_over(one: Analysis, factor: str, id: str) -> Figure:
     if numeric is None and len(levels) > 2 * _MOST_LEVELS:
         raise CurveError(f"{factor} has {len(levels)} levels that are no numbers")
     unit = scale(one)
-    means = {
-        (row[factor], *(row[name] for name in others)): _mean(unit, *(row[end] for end in _ENDS))
-        for row in one.means.to_dicts()
-    }
+    rows = one.means.select(*_ENDS, factor, *others).iter_rows()
+    means = {tuple(place): _mean(unit, mean, low, high) for mean, low, high, *place in rows}
     lines = [
         drawn.Line(", ".join(group), [means.get((level, *group)) for level in levels]) for group in groups
     ]
@@ -129,10 +122,8 @@ def curve_over(one: Analysis, factor: str, id: str) -> Figure:
             return drawn.draw_means([panel], label, title)
         x, ticks, suffix = numeric
         places = dict(zip(levels, x, strict=True))
-        dots = [
-            (places[str(level)], value / unit.factor)
-            for level, value in one.frame.select(factor, "value").iter_rows()
-        ]
+        runs = one.frame.select(factor, "value").iter_rows()
+        dots = [(places[str(level)], value / unit.factor) for level, value in runs]
         panel = drawn.Panel(f"{factor}{suffix}", ticks, lines, other)
         return drawn.draw_curve(x, panel, label, title, dots if single else ())
 
@@ -167,19 +158,14 @@ def figures(one: Analysis, id: str) -> Iterator[Figure]:
     tests = one.tests.filter(pl.col("source") != "total", pl.col("percent").is_not_null())
     if tests["p"].is_not_null().sum() > 1:
         parts = [
-            VariationPart(
-                row["source"], row["percent"], None if row["p"] is None else row["source"] in one.found
-            )
-            for row in tests.to_dicts()
+            VariationPart(source, share, None if p is None else source in one.found)
+            for source, share, p in tests.select("source", "percent", "p").iter_rows()
         ]
-        caption = (
-            "What the variation of the response comes from. Hollow: chance may explain it. Grey: no effect."
-        )
         title = f"Shares of the variation of {one.name}"
         yield Figure(
             f"{id}-variation",
             title,
-            caption,
+            "What the variation of the response comes from. Hollow: chance may explain it. Grey: no effect.",
             lambda: draw_pareto(parts, title, add_up=one.strata is not None),
             lambda: tests,
             "response",
@@ -188,11 +174,10 @@ def figures(one: Analysis, id: str) -> Iterator[Figure]:
 
 def _main(one: Analysis, id: str, unit: Scale) -> Iterator[Figure]:
     assert one.effects is not None
-    table = one.effects.table
+    table, grand = one.effects.table, one.effects.mean.value
     panels, intervals = [], list[tuple[float, float]]()
-    grand = one.effects.mean.value
     for factor in one.factors:
-        rows = table.filter(pl.col("term") == factor)
+        rows = table.filter(term=factor)
         if 2 <= len(rows) <= _MOST_LEVELS:
             shifted = [_shifted(row, grand) for row in rows.to_dicts()]
             intervals += [(low, high) for _, low, high in shifted]
@@ -229,25 +214,20 @@ def _interactions(one: Analysis, id: str, unit: Scale) -> Iterator[Figure]:
     assert one.strata is not None
     panels, intervals = [], list[tuple[float, float]]()
     cube = one.strata.cube
-    for first, second in pairs(one):
-        across, other = _order(one, first, second)
-        if len(other[1]) > _MOST_LINES or len(across[1]) > _MOST_LEVELS:
+    levels = {name: list(own) for name, own in zip(cube.factors, cube.levels, strict=True)}
+    for pair in pairs(one):
+        # the factor with more levels is on the axis
+        across, other = sorted(pair, key=lambda name: -len(levels[name]))
+        if len(levels[other]) > _MOST_LINES or len(levels[across]) > _MOST_LEVELS:
             continue
-        term = cube.term([first, second])
-        share = len(across[1]) * len(other[1]) / cube.values.size
-        error = one.strata.error(term)
+        share = len(levels[across]) * len(levels[other]) / cube.values.size
+        error = one.strata.error(cube.term(pair))
         half = half_width(error, standard_error(error, share), one.level)
-        table = one.frame.group_by(across[0], other[0]).agg(pl.col("value").mean())
-        means = {(str(a), str(b)): value for a, b, value in table.iter_rows()}
-        intervals += [(value - half, value + half) for value in means.values()]
-        lines = [
-            drawn.Line(
-                b,
-                [_mean(unit, means[a, b], means[a, b] - half, means[a, b] + half) for a in across[1]],
-            )
-            for b in other[1]
-        ]
-        panels.append(drawn.Panel(across[0], across[1], lines, other[0]))
+        table = one.frame.group_by(across, other).agg(pl.col("value").mean())
+        ends = {(str(a), str(b)): (mean, mean - half, mean + half) for a, b, mean in table.iter_rows()}
+        intervals += [(low, high) for _, low, high in ends.values()]
+        lines = [drawn.Line(b, [_mean(unit, *ends[a, b]) for a in levels[across]]) for b in levels[other]]
+        panels.append(drawn.Panel(across, levels[across], lines, other))
     if not panels:
         return
     title = f"Interactions in {one.name}"
@@ -267,15 +247,6 @@ def _interactions(one: Analysis, id: str, unit: Scale) -> Iterator[Figure]:
     )
 
 
-def _order(one: Analysis, first: str, second: str) -> tuple[tuple[str, list[str]], tuple[str, list[str]]]:
-    """Put the factor with more levels on the axis."""
-    assert one.strata is not None
-    cube = one.strata.cube
-    both = [(name, list(cube.levels[cube.factors.index(name)])) for name in (first, second)]
-    both.sort(key=lambda factor: -len(factor[1]))
-    return both[0], both[1]
-
-
 def residuals(one: Analysis, id: str) -> Iterator[Figure]:
     """Go through figures of the model's residuals, if these can be judged."""
     if one.strata is None or all(check.holds is None for check in one.checks):
@@ -283,31 +254,24 @@ def residuals(one: Analysis, id: str) -> Iterator[Figure]:
     unit = scale(one)
     left = one.frame["residual"].to_numpy() / unit.factor
     whole = normal_qq(left)
-    outliers = next(
-        (check for check in one.checks if check.name == "outliers" and check.holds is False), None
-    )
-    without = None
-    if outliers is not None and left.size > LEAST:
-        without = normal_qq(left, outliers.rows)
+    outliers = [check.rows for check in one.checks if check.name == "outliers" and check.holds is False]
+    without = normal_qq(left, outliers[0]) if outliers and left.size > LEAST else None
+    caption = "What the model leaves over, in order; normal residuals lie on the line."
     yield Figure(
         f"{id}-qq",
         f"Residuals of {one.name} against a normal distribution",
-        "What the model leaves over, in order; normal residuals lie on the line."
-        + (" On the right without the outliers." if without is not None else ""),
+        caption if without is None else f"{caption} On the right without the outliers.",
         lambda: draw_qq(whole, unit.unit, f"Normal Q-Q plot of {one.name}", without),
         lambda: one.frame,
         "response",
     )
     predicted = one.frame["predicted"].to_numpy() / unit.factor
+    some = f" Of {left.size} residuals some are drawn, the outermost among them."
     yield Figure(
         f"{id}-residuals",
         f"Residuals of {one.name} against what is predicted",
         "A funnel is a spread that grows with the response; a bow is an effect that the model lacks."
-        + (
-            f" Of {left.size} residuals some are drawn, the outermost among them."
-            if left.size > _MOST_DOTS
-            else ""
-        ),
+        + (some if left.size > _MOST_DOTS else ""),
         lambda: draw_residuals(predicted, left, unit.unit, f"Residuals of {one.name}"),
         lambda: one.frame,
         "response",
@@ -315,13 +279,7 @@ def residuals(one: Analysis, id: str) -> Iterator[Figure]:
 
 
 def curve_of(store: Store, factor: str, response: str | None) -> Figure:
-    """Return the curve of a response, the first unless it is named, over a factor.
-
-    Raises
-    ------
-    CurveError
-        As of `curve_over`; or the response has no value, or groups that are analysed one by one.
-    """
+    """Return the curve of a response, the first unless it is named, over a factor, or a `CurveError`."""
     found = analyze(store.scalars(), asked_of(store.campaign))
     wanted = response or next((one.response for one in found), "any response")
     own = [(place, one) for place, one in enumerate(found, 1) if one.response == wanted]
@@ -355,14 +313,8 @@ def scores(found: Answer) -> Figure | None:
     if len(shown) < 2:
         return None
     first = found.scored_over
-    ends = [(known[name].percent, known[name].low, known[name].high) for name in shown]
-    panel = drawn.Panel(
-        "candidate",
-        [short(name) for name in shown],
-        [drawn.Line("", [drawn.Mean(*one) for one in ends])],
-        "",
-        True,
-    )
+    means = [drawn.Mean(known[name].percent, known[name].low, known[name].high) for name in shown]
+    panel = drawn.Panel("candidate", [*map(short, shown)], [drawn.Line("", means)], apart=True)
     label, title = f"better than {first} in %", "The score of each candidate"
     more = f" The best {len(shown)} of {len(found.scores)}." if len(shown) < len(found.scores) else ""
     caption = (
@@ -371,11 +323,8 @@ def scores(found: Answer) -> Figure | None:
     )
 
     def data() -> pl.DataFrame:
-        return pl.DataFrame(
-            [(name, one.percent, one.low, one.high, one.runs) for name, one in found.scores.items()],
-            schema=["candidate", "percent", "low", "high", "runs"],
-            orient="row",
-        )
+        rows = [(name, one.percent, one.low, one.high, one.runs) for name, one in found.scores.items()]
+        return pl.DataFrame(rows, ["candidate", "percent", "low", "high", "runs"], orient="row")
 
     return Figure(
         "score", title, caption, lambda: drawn.draw_means([panel], label, title, 0.0), data, "response"

@@ -21,23 +21,11 @@ Format = Literal["svg", "pdf", "png", "csv"]
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure of a run or of a store, not drawn yet.
+    """A figure of a run or of a store, not drawn yet, whose name is its id on the page.
 
-    Parameters
-    ----------
-    name
-        Its id on the page, unique in a run or a store.
-    title, caption
-        Its words on the page.
-    svg
-        Draws it; None where every value is zero.
-    data
-        The table that it is drawn from, long format, units in the names of columns.
-    part
-        Where on the page it is: ``topology``, ``classes``, ``series``, ``early`` or ``tcp``; on a
-        store's ``response``.
-    panels
-        Its lines as `perhop.plot.panels.data` has them, of a figure that answers on a page.
+    `svg` draws it from `data`, a long table with units in the names of columns, unless every value is zero.
+    Its part of a run's page is ``topology``, ``classes``, ``series``, ``early`` or ``tcp``, of a store's
+    ``response``. One that answers on a page has `panels` as `perhop.plot.panels.data` has them.
     """
 
     name: str
@@ -51,19 +39,19 @@ class Figure:
     def draw(self, folder: Path, view: str = "") -> page.Drawing | None:
         """Return the figure for a page, with its command; None where every value is zero.
 
-        Parameters
-        ----------
-        view
-            Options that choose the part of a trace, or of a campaign, that is shown.
+        The options of `view` choose the part of a trace, or of a campaign, that is shown.
         """
+        words = shlex.join(["perhop", "figure", str(folder), self.name])
+        return self.drawing(f"{words} {view}".rstrip() if self.part in ("tcp", "response") else words)
+
+    def drawing(self, command: str) -> page.Drawing | None:
+        """Return the figure for a page, above the command that makes it again, as `draw` does."""
         picture = self.svg()
         if picture is None:
             return None
-        words = shlex.join(["perhop", "figure", str(folder), self.name])
-        again = f"{words} {view}".rstrip() if self.part in ("tcp", "response") else words
         lines = self.panels() if self.panels is not None else ""
         numbers = self.data().write_csv().encode()
-        return page.drawing(self.name, self.title, picture, self.caption, again, numbers, lines)
+        return page.drawing(self.name, self.title, picture, self.caption, command, numbers, lines)
 
     def written(self, format: Format) -> bytes | None:
         """Return the figure as a file, or its numbers as CSV; None where every value is zero."""

@@ -34,7 +34,6 @@ ALIASES = {
 
 _QUEUES_DRAWN = 4
 
-
 TIMED = ("series", "early", "tcp")
 """Parts whose figures have time as their axis."""
 
@@ -44,12 +43,7 @@ def of_run(
 ) -> Iterator[Figure]:
     """Go through the figures that a run has, in the order of its page. Nothing is drawn yet.
 
-    Parameters
-    ----------
-    view
-        The part of a trace of TCP that is drawn; without it, all of the first flows.
-    cut
-        Whether the figures of series too have `view`'s times alone.
+    Of a trace of TCP `view` is drawn, without it all of the first flows; `cut` to its times are series, too.
     """
     span = view if cut and view is not None else tcp.View()
     yield Figure(
@@ -72,10 +66,7 @@ def of_run(
 def find(run: StoredRun, name: str, view: tcp.View | None = None) -> Figure:
     """Return a figure of a run by its name or one of `ALIASES`, within `view` alone.
 
-    Raises
-    ------
-    KeyError
-        The run has none of that name; with the names that it has.
+    A `KeyError` of a name that the run has no figure of has the names that there are.
     """
     own = {one.name: one for one in of_run(run, run.scenario().describe(), view, cut=True)}
     found = own.get(name) or own.get(ALIASES.get(name, ""))
@@ -104,17 +95,8 @@ def hint(run: StoredRun, meaning: Description) -> str:
 
 
 def _links(meaning: Description) -> pl.DataFrame:
-    return pl.DataFrame(
-        [
-            {
-                "from": link.source,
-                "to": link.target,
-                "rate_bit_s": float(link.rate_bit_s),
-                "delay_s": link.delay_s,
-            }
-            for link in meaning.links
-        ]
-    )
+    rows = [(one.source, one.target, float(one.rate_bit_s), one.delay_s) for one in meaning.links]
+    return pl.DataFrame(rows, ["from", "to", "rate_bit_s", "delay_s"], orient="row")
 
 
 def _within(table: pl.DataFrame, span: tcp.View) -> pl.DataFrame:
@@ -151,17 +133,12 @@ def _early(run: StoredRun, meaning: Description, span: tcp.View) -> Iterator[Fig
     """Go through figures of the averages of early detection, the largest first."""
     averages = run.tables["series"].filter(pl.col("quantity").str.starts_with("average_"))
     largest = dict(averages.group_by("path").agg(pl.col("value").max()).iter_rows())
-    queues = [
-        (
-            max(largest.get(f"{path}.{one.color}" if one.color else path, 0.0) for one in own.thresholds),
-            path,
-            own.thresholds,
-        )
-        for link in meaning.links
-        for own in link.port.classes
-        for path in [f"{link.port.path}.class.{own.name}"]
-        if own.thresholds
-    ]
+    queues = []
+    for link in meaning.links:
+        for own in link.port.classes:
+            path = f"{link.port.path}.class.{own.name}"
+            paths = [f"{path}.{one.color}" if one.color else path for one in own.thresholds]
+            queues.append((max((largest.get(one, 0.0) for one in paths), default=0.0), path, own.thresholds))
     drawn = [one for one in sorted(queues, key=lambda queue: -queue[0]) if one[0] > 0][:_QUEUES_DRAWN]
     table = _within(run.tables["series"], span)
     for place, (_, path, thresholds) in enumerate(drawn):

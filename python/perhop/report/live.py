@@ -31,12 +31,13 @@ def part(run: StoredRun) -> dict[str, Any] | None:
     kernel = by_class_of(run.table("classes"), run.table("flows"))
     simulator = by_class_of(simulated.classes, simulated.flows)
     rows = [ComparedRow(name, (("kernel", kernel[name]), ("simulator", simulator[name]))) for name in kernel]
-    drawn = panels.beside(
-        {
-            "kernel": overview.whole(scenario, run.table("links"), run.table("series")),
-            "simulator": overview.whole(scenario, simulated.links, simulated.series),
-        }
-    )
+    both = {
+        "kernel": overview.whole(scenario, run.table("links"), run.table("series")),
+        "simulator": overview.whole(scenario, simulated.links, simulated.series),
+    }
+    drawn, title = panels.beside(both), "Kernel and simulator"
+    caption = f"The same scenario on real packets and in virtual time. {overview.CAPTION}"
+    picture, lines = panels.draw(drawn, title), panels.data(drawn)
     return {
         "how": how,
         "controls": controls,
@@ -45,20 +46,11 @@ def part(run: StoredRun) -> dict[str, Any] | None:
             *applications({"kernel": run.table, "simulator": lambda name: getattr(simulated, name)}),
             numbers(rows, "By class, after the warm-up"),
         ],
-        "figure": page.drawing(
-            "two-clocks",
-            "Kernel and simulator",
-            panels.draw(drawn, "Kernel and simulator"),
-            f"The same scenario on real packets and in virtual time. {overview.CAPTION}",
-            _virtual_command(run),
-            panels=panels.data(drawn),
-        ),
+        "figure": page.drawing("two-clocks", title, picture, caption, _virtual_command(run), panels=lines),
     }
 
 
 def _virtual_command(run: StoredRun) -> str:
-    words = ["perhop", "run", run.record.scenario]
-    for assignment in run.record.overrides:
-        if not assignment.startswith("run.clock"):
-            words += ["-s", assignment]
-    return shlex.join([*words, "-s", "run.clock=virtual"])
+    kept = [one for one in run.record.overrides if not one.startswith("run.clock")]
+    words = (word for one in (*kept, "run.clock=virtual") for word in ("-s", one))
+    return shlex.join(["perhop", "run", run.record.scenario, *words])

@@ -46,21 +46,11 @@ class _Group:
 
 
 def figure(run: StoredRun, meaning: Description, table: pl.DataFrame, warmup_s: float) -> Figure:
-    """Return the figure, which is made when it is drawn first.
-
-    Parameters
-    ----------
-    table
-        The part of the run's series that is drawn.
-    warmup_s
-        The end of the warm-up in it.
-    """
-    most = max(
-        len({*summary.class_of(meaning).values()}), *(len(one.port.classes) for one in meaning.links), 0
-    )
-    left_out = (
-        f" Of more than {_MOST_LINES} classes or queues the largest are drawn." if most > _MOST_LINES else ""
-    )
+    """Return the figure of a part of the run's series, made when it is drawn first."""
+    classes = {*summary.class_of(meaning).values()}
+    most = max(len(classes), *(len(one.port.classes) for one in meaning.links), 0)
+    cut = f" Of more than {_MOST_LINES} classes or queues the largest are drawn."
+    left_out = cut if most > _MOST_LINES else ""
 
     @cache
     def made() -> panels.Panels:
@@ -89,10 +79,9 @@ class _Overview:
     def __init__(
         self, scenario: Scenario, meaning: Description, busy: pl.DataFrame, table: pl.DataFrame
     ) -> None:
-        self._meaning, self._busy, self._series = meaning, busy, table
+        self._meaning, self._series, self._network = meaning, table, Network(scenario)
         self._time = table.select(pl.col("time_s").unique().sort())
-        self._network = Network(scenario)
-        self._links = self._busiest()
+        self._links = self._busiest(busy)
         self._groups = self._grouped()
 
     def drawn(self, warmup_s: float, *, has_windows: bool = False) -> panels.Panels:
@@ -103,9 +92,9 @@ class _Overview:
         shown = [one for one in found if len(time) > 1 and any(any(line.values) for line in one.lines)]
         return panels.Panels(time, shown, warmup_s)
 
-    def _busiest(self) -> list[LinkView]:
+    def _busiest(self, links: pl.DataFrame) -> list[LinkView]:
         """Return the link that was busy most, and the way back over it if data go that way too."""
-        busy = self._busy.sort("utilization", descending=True, maintain_order=True)
+        busy = links.sort("utilization", descending=True, maintain_order=True)
         named = {link.name: link for link in self._meaning.links}
         if busy.is_empty() or not busy["utilization"][0]:
             return []
@@ -175,41 +164,31 @@ class _Overview:
         shown = [one for one in found if one in longest[:_MOST_LINES]]
         # a queue has the colour of the class that is called as it is, else one that no class has
         colors = {group.name: group.color for group in self._groups}
-        unused = count(len(self._groups))
-        lines = [
-            panels.Line(
-                name,
-                values,
-                None if len(shown) == 1 else colors[name] if name in colors else next(unused),
-                place,
-            )
-            for place, (name, values) in enumerate(shown)
-        ]
+        unused, lines = count(len(self._groups)), []
+        for place, (name, values) in enumerate(shown):
+            color = None if len(shown) == 1 else colors[name] if name in colors else next(unused)
+            lines.append(panels.Line(name, values, color, place))
         return panels.Panel("packets waiting", lines)
 
     def _round_trips(self) -> panels.Panel:
         """Return the mean round-trip time of each group, over flows that got something."""
-        lines = []
-        for place, group in enumerate(self._groups):
-            got = self._rows(_GOODPUT, group.paths).filter(pl.col("value") > 0)
-            rows = self._rows(("srtt_s",), group.paths).join(got, ["time_s", "path"], "semi")
-            lines.append(
-                panels.Line(group.name, self._values(rows, 1e3 * pl.mean("value")), group.color, place)
-            )
-        return panels.Panel("round-trip time, ms", [one for one in lines if any(one.values)])
+        got = self._series.filter(pl.col("quantity").is_in(_GOODPUT), pl.col("value") > 0)
+        rows = self._series.filter(quantity="srtt_s").join(got, ["time_s", "path"], "semi")
+        return panels.Panel("round-trip time, ms", self._of_groups(rows, 1e3 * pl.mean("value")))
 
     def _windows(self) -> panels.Panel:
         """Return the mean congestion window of each group."""
-        values = [
-            self._values(self._rows(("cwnd_bytes",), one.paths), pl.mean("value") / 1e3)
-            for one in self._groups
-        ]
+        rows = self._series.filter(quantity="cwnd_bytes")
+        return panels.Panel("mean congestion window, kB", self._of_groups(rows, pl.mean("value") / 1e3))
+
+    def _of_groups(self, rows: pl.DataFrame, over_paths: pl.Expr) -> list[panels.Line]:
+        """Return a line for each group that has a value other than zero."""
+        own = [rows.filter(pl.col("path").is_in(list(one.paths))) for one in self._groups]
         lines = [
-            panels.Line(one.name, own, one.color, place)
-            for place, (one, own) in enumerate(zip(self._groups, values, strict=True))
-            if any(own)
+            panels.Line(one.name, self._values(each, over_paths), one.color, place)
+            for place, (one, each) in enumerate(zip(self._groups, own, strict=True))
         ]
-        return panels.Panel("mean congestion window, kB", lines)
+        return [one for one in lines if any(one.values)]
 
     def _rows(self, quantities: Collection[str], paths: Collection[str]) -> pl.DataFrame:
         return self._series.filter(

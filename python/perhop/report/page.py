@@ -67,14 +67,9 @@ def drawing(
 def render(
     template: str, context: Mapping[str, Any], package: str | None = None, scripts: Sequence[str] = ()
 ) -> str:
-    """Fill a template of ``report/templates``; a name it lacks is an error, text is escaped.
+    """Fill a template of ``report/templates`` or of the package; a name it lacks is an error.
 
-    Parameters
-    ----------
-    package
-        One that has templates of its own, beside its modules.
-    scripts
-        Files of ``report/templates`` that the page runs beside `page.js`; its policy allows nothing else.
+    Text is escaped. The page's policy allows `page.js` and `scripts`, files beside it, and nothing else.
     """
     folder = files("perhop.report").joinpath("templates")
     script = "\n".join(folder.joinpath(name).read_text() for name in ("page.js", *scripts))
@@ -98,17 +93,8 @@ def environment(package: str | None = None) -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters |= {
-        "bit_rate": bit_rate,
-        "duration": duration,
-        "counted": counted,
-        "depends": depends,
-        "percent": percent,
-        "size": size,
-        "number": html.number,
-        "badge": html.badge,
-        "table": html.table,
-    }
+    filters = (bit_rate, duration, counted, depends, percent, size, html.number, html.badge, html.table)
+    made.filters |= {one.__name__: one for one in filters}
     made.globals["draw"] = html.draw
     return made
 

@@ -11,7 +11,7 @@ from perhop.plot.layout import group, places
 
 if TYPE_CHECKING:
     from perhop.run.record import StoredRun
-    from perhop.scenario.scenario import Description
+    from perhop.scenario.scenario import Description, LinkView
 
 MOST_TIMES = 600
 """Instants that are shown; a longer series is thinned."""
@@ -19,6 +19,7 @@ MOST_PACKETS = 6000
 """Packets on links that are shown: the first ones of the run, which fill its queues."""
 
 _COLORS = ["green", "yellow", "red"]
+_PORT = pl.col("path").str.replace(r"\.class\..*$", "")
 
 
 def data(run: StoredRun, meaning: Description) -> str | None:
@@ -31,13 +32,15 @@ def data(run: StoredRun, meaning: Description) -> str | None:
     """
     placed = places(meaning)
     number = {name: place for place, name in enumerate(placed)}
-    ends: dict[tuple[int, int], list[tuple[str, str]]] = {}
-    room: dict[tuple[int, int], list[str]] = {}
+    links: dict[tuple[int, int], list[LinkView]] = {}
     for link in meaning.links:
-        pair = (number[group(link.source)], number[group(link.target)])
-        ends.setdefault(pair, []).append((f"link.{link.name}", link.port.path))
-        room.setdefault(pair, []).extend(one.limit for one in link.port.classes)
-    place_of = {path: place for place, own in enumerate(ends.values()) for _, path in own}
+        links.setdefault((number[group(link.source)], number[group(link.target)]), []).append(link)
+    place_of = {
+        path: place
+        for place, own in enumerate(links.values())
+        for link in own
+        for path in (f"link.{link.name}", link.port.path)
+    }
     packets = _packets(run, place_of)
     series = run.tables["series"]
     times = series["time_s"].unique().sort()
@@ -48,12 +51,9 @@ def data(run: StoredRun, meaning: Description) -> str | None:
     if len(times) < 2:
         return None
     rows = series.filter(pl.col("time_s").is_in(times.implode()))
-    busy = _over_time(
-        rows, "utilization", {path: pair for pair, own in ends.items() for path, _ in own}, True
-    )
-    waiting = _over_time(
-        rows, "backlog_packets", {path: pair for pair, own in ends.items() for _, path in own}, False
-    )
+    value = pl.col("value").fill_null(0.0)
+    busy = _over_time(rows.filter(quantity="utilization"), place_of, value.max())
+    waiting = _over_time(rows.filter(quantity="backlog_packets"), place_of, value.sum())
     quiet = [0] * len(times)
     found: dict[str, Any] = {
         "nodes": [
@@ -64,11 +64,11 @@ def data(run: StoredRun, meaning: Description) -> str | None:
             {
                 "from": source,
                 "to": target,
-                "busy": [round(100 * share) for share in busy.get((source, target), quiet)],
-                "waiting": [round(waits) for waits in waiting.get((source, target), quiet)],
-                "room": _room(room[source, target]),
+                "busy": [round(100 * share) for share in busy.get(place, quiet)],
+                "waiting": [round(waits) for waits in waiting.get(place, quiet)],
+                "room": _room([one.limit for link in own for one in link.port.classes]),
             }
-            for source, target in ends
+            for place, ((source, target), own) in enumerate(links.items())
         ],
         "packets": packets,
         "drops": _drops(run, place_of, max(packets[1], default=0.0)) if packets is not None else None,
@@ -76,29 +76,16 @@ def data(run: StoredRun, meaning: Description) -> str | None:
     return json.dumps(found, separators=(",", ":"))
 
 
-def _over_time(
-    rows: pl.DataFrame, quantity: str, pair_of: dict[str, tuple[int, int]], largest: bool
-) -> dict[tuple[int, int], list[float]]:
-    """Return for each instant the largest or the sum of the links between two nodes."""
-    own = rows.filter(pl.col("quantity") == quantity).with_columns(
-        of=pl.col("path")
-        .str.replace(r"\.class\..*$", "")
-        .replace_strict(
-            {path: f"{a} {b}" for path, (a, b) in pair_of.items()}, default=None, return_dtype=pl.String
-        )
-    )
-    value = pl.col("value").fill_null(0.0)
-    total = (
-        own.drop_nulls("of")
-        .group_by("of", "time_s")
-        .agg(value.max() if largest else value.sum())
-        .sort("time_s")
-    )
-    found = {}
-    for (name,), table in total.group_by("of"):
-        a, b = str(name).split()
-        found[int(a), int(b)] = table["value"].to_list()
-    return found
+def _link(place_of: dict[str, int]) -> pl.Expr:
+    """Return the places of the links of paths, also of classes of ports; null of other paths."""
+    return _PORT.replace_strict(place_of, default=None, return_dtype=pl.Int64)
+
+
+def _over_time(rows: pl.DataFrame, place_of: dict[str, int], together: pl.Expr) -> dict[int, list[float]]:
+    """Return by place what the links between two nodes have together at each instant."""
+    own = rows.with_columns(link=_link(place_of)).drop_nulls("link")
+    total = own.group_by("link", "time_s").agg(together).sort("time_s").group_by("link")
+    return {place: table["value"].to_list() for (place,), table in total}
 
 
 def _room(limits: list[str]) -> int | None:
@@ -112,9 +99,7 @@ def _steps(run: StoredRun, place_of: dict[str, int]) -> pl.LazyFrame | None:
     trace = run.trace("packets")
     if trace is None:
         return None
-    port = pl.col("path").str.replace(r"\.class\..*$", "")
-    link = port.replace_strict(place_of, default=None, return_dtype=pl.Int64)
-    return trace.with_columns(link=link, path_port=port).drop_nulls("link")
+    return trace.with_columns(link=_link(place_of), path_port=_PORT).drop_nulls("link")
 
 
 def _drops(run: StoredRun, place_of: dict[str, int], end_s: float) -> list[list[float]]:

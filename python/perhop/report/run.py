@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from perhop.scenario.scenario import Description
 
 _ROWS_FOLDED = 500
+_AS_THEY_ARE = ("applications", "videos", "calls", "conditioners")
 _OTHERWISE = pl.col("dropped_packets") - pl.sum_horizontal(
     f"dropped_{why}" for why in ("early", "forced", "overflow", "ack_filter", "policed")
 )
@@ -50,9 +51,10 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
         for name, table in (("flows", single), ("udp", run.table("udp")))
         for one in by_labels(name, table, "in the file", _ROWS_FOLDED)
     ]
-    queues = _busy(
-        _with_balance(run.table("queues")), "max_packets", ("in_packets", "initial_backlog_packets")
-    )
+    classes = summary.fair(run.table("classes"), run.table("flows"))
+    links = _with_delay(run.table("links"), meaning)
+    counts = ("in_packets", "initial_backlog_packets")
+    queues = _busy(_with_balance(run.table("queues")), "max_packets", counts)
     for row in queues["rows"]:
         text = f"{counted(row['balance_packets'], 'packet')}, {row['balance_bytes']} B"
         row["balance"] = Verdict(text, "bad" if row["balance_packets"] or row["balance_bytes"] else "good")
@@ -84,27 +86,18 @@ def render(run: StoredRun, view: tcp.View | None = None) -> str:
             "resolved": resolved.decode(),
             "drawn": drawn,
             "promises": of_run(meaning, run.table("classes")),
-            "classes": _listing(
-                summary.fair(run.table("classes"), run.table("flows")).with_columns(
-                    dropped_otherwise=_OTHERWISE
-                )
-            ),
+            "classes": _listing(classes.with_columns(dropped_otherwise=_OTHERWISE)),
             "groups": list(of_groups(summary.groups(run.tables, MOST_ROWS))),
             "flows": _listing(flows, first="[[flow]]"),
             "labels": labels,
             "transfer": bool(flows["took_s"].is_not_null().any()),
             "transfers": _listing(summary.transfers(run.table("flows"), meaning)),
-            "links": _busy(
-                _with_delay(run.table("links"), meaning), "utilization", ("packets", "lost_packets")
-            ),
+            "links": _busy(links, "utilization", ("packets", "lost_packets")),
             "queues": queues,
             "unsettled": first.unsettled,
             "phase": first.phase,
             "colors": summary.drops_have_colors(run.table("queues"), meaning),
-            "applications": _listing(run.table("applications")),
-            "videos": _listing(run.table("videos")),
-            "calls": _listing(run.table("calls")),
-            "conditioners": _listing(run.table("conditioners")),
+            **{name: _listing(run.table(name)) for name in _AS_THEY_ARE},
             "udp": _listing(run.table("udp"), first="[[udp]]"),
             "marks": _listing(_by_mark(run.table("marks"), meaning), first="[[flow]] and [[udp]]"),
             "silent": silent,
@@ -131,12 +124,8 @@ def _listing(table: pl.DataFrame, largest: str = "", first: str = "") -> dict[st
         picked = f"the first of each {first}"
         shown = summary.first_of_each(table, MOST_ROWS)
         table = pl.concat([shown, table.join(shown, on="name", how="anti", maintain_order="left")])
-    return {
-        "rows": table.head(_ROWS_FOLDED).to_dicts(),
-        "of": len(table),
-        "whole": "in the file",
-        "picked": picked,
-    }
+    rows = table.head(_ROWS_FOLDED).to_dicts()
+    return {"rows": rows, "of": len(table), "whole": "in the file", "picked": picked}
 
 
 def _busy(table: pl.DataFrame, largest: str, counts: tuple[str, ...]) -> dict[str, Any]:
@@ -162,24 +151,23 @@ def _by_mark(table: pl.DataFrame, meaning: Description) -> pl.DataFrame:
 
 def _with_delay(links: pl.DataFrame, meaning: Description) -> pl.DataFrame:
     """Return the links with rate and delay of each."""
-    of = {link.name: (float(link.rate_bit_s), link.delay_s) for link in meaning.links}
-    both = zip(*(of[name] for name in links["name"]), strict=True)
+    own = {link.name: link for link in meaning.links}
     return links.with_columns(
-        pl.Series(key, own) for key, own in zip(("rate_bit_s", "delay_s"), both, strict=False)
+        pl.Series("rate_bit_s", [float(own[name].rate_bit_s) for name in links["name"]]),
+        pl.Series("delay_s", [own[name].delay_s for name in links["name"]]),
     )
 
 
 def _with_balance(queues: pl.DataFrame) -> pl.DataFrame:
     """Return the queues with their balance, in less out, dropped and left, which must be 0."""
 
-    def balance(unit: str) -> pl.Expr:
-        def total(*counts: str) -> pl.Expr:
-            return pl.sum_horizontal(pl.col(f"{count}_{unit}").cast(pl.Int64) for count in counts)
+    def total(unit: str, *counts: str) -> pl.Expr:
+        return pl.sum_horizontal(pl.col(f"{count}_{unit}").cast(pl.Int64) for count in counts)
 
-        came, gone = total("initial_backlog", "in"), total("out", "dropped", "backlog")
-        return (came - gone).alias(f"balance_{unit}")
-
-    return queues.with_columns(balance("packets"), balance("bytes"))
+    units = ("packets", "bytes")
+    came = {unit: total(unit, "initial_backlog", "in") for unit in units}
+    gone = {unit: total(unit, "out", "dropped", "backlog") for unit in units}
+    return queues.with_columns(**{f"balance_{unit}": came[unit] - gone[unit] for unit in units})
 
 
 def _commands(run: StoredRun, view: tcp.View) -> dict[str, str]:

@@ -162,13 +162,12 @@ def _sentence(row: ComparedRow) -> str:
     (first, base), *others = row.arms
     if base is None:
         return ""
-    parts = []
-    for name, own in others:
-        if own is None:
-            parts.append(f"no such class in {name}")
-            continue
-        change = _change(base["goodput_bit_s"], own["goodput_bit_s"])
-        parts.append(f"{_got(own, change)} in {name}")
+    parts = [
+        f"no such class in {name}"
+        if own is None
+        else f"{_got(own, _change(base['goodput_bit_s'], own['goodput_bit_s']))} in {name}"
+        for name, own in others
+    ]
     return f"{row.of}: {_got(base)} in {first}; {'; '.join(parts)}."
 
 
@@ -190,18 +189,13 @@ def _change(base: float | None, value: float | None) -> str:
 
 def differences(arms: Sequence[Arm]) -> list[tuple[str, list[str], int]]:
     """Return the settings of each run but the first that differ, each with its path, and a count of more."""
-    base, *others = (
-        list(_settings("", tomllib.loads((one.run.folder / "scenario.resolved.toml").read_text())))
-        for one in arms
-    )
+    texts = ((one.run.folder / "scenario.resolved.toml").read_text() for one in arms)
+    base, *others = (list(_settings("", tomllib.loads(text))) for text in texts)
     found = []
     for arm, lines in zip(arms[1:], others, strict=True):
-        changed = [
-            line
-            for line in difflib.unified_diff(base, lines, lineterm="", n=0)
-            if line[:2] not in ("--", "++", "@@")
-        ]
-        found.append((arm.name, changed[:MOST_DIFFERENCES], max(0, len(changed) - MOST_DIFFERENCES)))
+        changes = difflib.unified_diff(base, lines, lineterm="", n=0)
+        kept = [line for line in changes if line[:2] not in ("--", "++", "@@")]
+        found.append((arm.name, kept[:MOST_DIFFERENCES], max(0, len(kept) - MOST_DIFFERENCES)))
     return found
 
 
@@ -224,22 +218,20 @@ def figures(arms: Sequence[Arm]) -> list[Figure]:
 
     @cache
     def made() -> panels.Panels:
-        return panels.beside(
-            {
-                one.name: overview.whole(one.run.scenario(), one.run.table("links"), one.run.tables["series"])
-                for one in arms
-            }
-        )
+        own = {one.name: one.run for one in arms}
+        drawn = {
+            name: overview.whole(run.scenario(), run.table("links"), run.table("series"))
+            for name, run in own.items()
+        }
+        return panels.beside(drawn)
 
     rows = table(arms)
     many = len(rows) > 1
     delays = [
         curve
         for row in rows
-        for name, _ in row.arms
-        for own in next(one for one in arms if one.name == name).run.table("classes").to_dicts()
-        if own["class"] == row.of
-        if (curve := cdf.curve(f"{name}, {row.of}" if many else name, own)) is not None
+        for name, own in row.arms
+        if own and (curve := cdf.curve(f"{name}, {row.of}" if many else name, own))
     ]
     long = max((one.run.tables["series"] for one in arms), key=series.samples_a_point)
     found = [
@@ -274,17 +266,8 @@ def render(arms: Sequence[Arm], command: Sequence[str], target: str) -> str:
     """Return the page that compares runs with the first, by the words of `command` with `-o target`."""
     rows = table(arms)
     drawn = [
-        page.drawing(
-            one.name,
-            one.title,
-            picture,
-            one.caption,
-            shlex.join([*command, "--figure", one.name, "-o", f"{one.name}.svg"]),
-            one.data().write_csv().encode(),
-            one.panels() if one.panels is not None else "",
-        )
+        one.drawing(shlex.join([*command, "--figure", one.name, "-o", f"{one.name}.svg"]))
         for one in figures(arms)
-        if (picture := one.svg()) is not None
     ]
     return page.render(
         "comparison.html.j2",
@@ -293,7 +276,7 @@ def render(arms: Sequence[Arm], command: Sequence[str], target: str) -> str:
             "arms": arms,
             "sentences": in_words(arms, rows),
             "numbers": tables(arms, rows),
-            "figures": drawn,
+            "figures": [one for one in drawn if one is not None],
             "differences": differences(arms),
             "command": shlex.join([*command, "-o", target]),
         },

@@ -33,28 +33,11 @@ class Section:
 
 @dataclass(frozen=True)
 class StudyPage:
-    """The contents of the page about a study.
+    """The contents of the page about a study: an overview, claims, numbers, sections, findings by title.
 
-    Parameters
-    ----------
-    document
-        Rows and claims, as ``perhop reproduce --json`` prints them.
-    sections
-        In order; they follow the claims and the numbers.
-    intro
-        The subject of the study, in a few sentences.
-    about_numbers
-        Sentences that a reader needs to compare published and simulated numbers.
-    labels
-        A label for each of the document's tables and row ids; what is not named keeps its own name.
-    overview
-        A drawing above everything else.
-    findings
-        Title and text each.
-    warnings
-        Runs that do not meet what the study assumes.
-    left_out
-        Parts that a quick reproduction does not do.
+    The document is as ``perhop reproduce --json`` prints it; its tables and row ids that have no label keep
+    their own name. `about_numbers` helps to compare published and simulated ones. Warnings are about runs
+    that do not meet what the study assumes, `left_out` names parts that a quick reproduction does not do.
     """
 
     title: str
@@ -71,21 +54,11 @@ class StudyPage:
 
 def render(study: StudyPage) -> str:
     """Return the page about a study as HTML. The same study gives the same page."""
-    return page.render(
-        "study.html.j2",
-        {
-            "title": study.title,
-            "study": study,
-            "tables": _tables(study),
-            **judged(study.document),
-        },
-    )
-
-
-def judged(document: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a document and its judged claims, as the templates take them."""
-    main = main_claims(document)
-    return {
+    document, main = study.document, main_claims(study.document)
+    context = {
+        "title": study.title,
+        "study": study,
+        "tables": _tables(study),
         "document": document,
         "answer": of_study(document),
         "questions": questions(document),
@@ -94,17 +67,14 @@ def judged(document: Mapping[str, Any]) -> dict[str, Any]:
         "per_row": per_row(document["claims"]),
         "replications": _replications(document),
     }
+    return page.render("study.html.j2", context)
 
 
 def render_index(studies: Sequence[tuple[str, Mapping[str, Any], Sequence[str]]], command: str) -> str:
     """Return the page that leads to the pages of several studies, each in a folder of its key.
 
-    Parameters
-    ----------
-    studies
-        Title, document, and the parts that a quick reproduction left out.
-    command
-        The command that makes all of them again.
+    Of each there are the title, the document, and the parts that a quick reproduction left out; the command
+    makes all of them again.
     """
     shown: list[dict[str, Any]] = [
         {
@@ -118,17 +88,14 @@ def render_index(studies: Sequence[tuple[str, Mapping[str, Any], Sequence[str]]]
         }
         for title, document, left_out in studies
     ]
-    return page.render(
-        "index.html.j2",
-        {
-            "title": "Published studies, again",
-            "stand": stand(
-                [claim for one in shown for claim in one["claims"]], f" of {counted(len(shown), 'paper')}"
-            ),
-            "studies": shown,
-            "command": command,
-        },
-    )
+    claims = [claim for one in shown for claim in one["claims"]]
+    context = {
+        "title": "Published studies, again",
+        "stand": stand(claims, f" of {counted(len(shown), 'paper')}"),
+        "studies": shown,
+        "command": command,
+    }
+    return page.render("index.html.j2", context)
 
 
 def per_row(claims: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
@@ -152,29 +119,20 @@ def _tables(study: StudyPage) -> list[Table]:
     forms = forms_of(study.document)
     for row in study.document["rows"]:
         published, simulated = row["published"], row["simulated"]
+        mean, n = simulated["mean"], simulated["n"]
         computed = [row["closed_form"][name] for name in forms]
-        distance = None
-        if forms and computed[-1] is not None and simulated["mean"] is not None:
-            distance = number(abs(simulated["mean"] - computed[-1]))
-        groups.setdefault(row["table"], []).append(
-            [
-                *(study.labels.get(row["id"], row["id"]), row["quantity"].replace("_", " "), row["unit"]),
-                None if published is None else f"{published:g}",
-                *(None if value is None else number(value, 3) for value in computed),
-                _simulated(simulated),
-                simulated["n"],
-                number(simulated["mean"] / published, 2) if published and simulated["n"] else None,
-                *([distance] if forms else []),
-            ]
-        )
-    columns = (
-        *("row", "quantity", "unit", "published", *(f"{name} form" for name in forms), "simulated", "values"),
-        *("simulated / published", *(["distance"] if forms else [])),
-    )
-    again = study.document["command"]
-    return [
-        Table(study.labels.get(name, name), columns, rows, 3, command=again) for name, rows in groups.items()
-    ]
+        cells = [study.labels.get(row["id"], row["id"]), row["quantity"].replace("_", " "), row["unit"]]
+        cells.append(None if published is None else f"{published:g}")
+        cells += [None if value is None else number(value) for value in computed]
+        cells += [_simulated(simulated), n, number(mean / published, 2) if published and n else None]
+        if forms:
+            both = computed[-1] is not None and mean is not None
+            cells.append(number(abs(mean - computed[-1])) if both else None)
+        groups.setdefault(row["table"], []).append(cells)
+    columns = ["row", "quantity", "unit", "published", *(f"{name} form" for name in forms)]
+    columns += ["simulated", "values", "simulated / published", *(["distance"] if forms else [])]
+    again, labels = study.document["command"], study.labels
+    return [Table(labels.get(name, name), columns, rows, 3, command=again) for name, rows in groups.items()]
 
 
 def forms_of(document: Mapping[str, Any]) -> list[str]:

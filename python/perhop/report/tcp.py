@@ -105,9 +105,7 @@ def _span(drawn: Sequence[time_sequence.Connection], view: View) -> tuple[tuple[
 def _figures(
     run: StoredRun, drawn: Sequence[time_sequence.Connection], span: tuple[float, float]
 ) -> list[Figure]:
-    flows = run.tables["flows"]
-    finished = flows["completed_s"] if "completed_s" in flows.columns else [None] * len(flows)
-    completed = dict(zip(flows["name"], finished, strict=True))
+    completed = dict(run.tables["flows"].select("name", "completed_s").iter_rows())
 
     def figure(name: str, title: str, caption: str, shown: Sequence[time_sequence.Connection]) -> Figure:
         def data() -> pl.DataFrame:
@@ -115,26 +113,23 @@ def _figures(
 
         return Figure(name, title, caption, lambda: time_sequence.draw(shown, span), data, "tcp")
 
+    counts = {one.name: _counts(one.events, completed[one.name]) for one in drawn}
     figures = []
     if 1 < len(drawn) <= _MOST_BESIDE:
-        counts = "; ".join(_counts(one) + _finish(completed[one.name]) for one in drawn)
-        figures.append(
-            figure("time-sequence", "Side by side", f"The same axes for each flow. {counts}.", drawn)
-        )
+        each = "; ".join(f"{name}: {own}" for name, own in counts.items())
+        caption = f"The same axes for each flow. {each}."
+        figures.append(figure("time-sequence", "Side by side", caption, drawn))
     for one in drawn:
-        counts = f"In the whole run {_counts(one).partition(': ')[2]}{_finish(completed[one.name])}."
-        figures.append(figure(f"time-sequence-{one.name}", one.name, counts, [one]))
+        caption = f"In the whole run {counts[one.name]}."
+        figures.append(figure(f"time-sequence-{one.name}", one.name, caption, [one]))
     return figures
 
 
-def _counts(one: time_sequence.Connection) -> str:
-    by_kind = {kind: one.events.filter(pl.col("event") == kind) for kind in ("send", "drop", "timeout")}
-    again = by_kind["send"].filter(~pl.col("packet").is_first_distinct())
+def _counts(events: pl.DataFrame, completed_s: float | None) -> str:
+    sent, drops, timeouts = (events.filter(event=kind) for kind in ("send", "drop", "timeout"))
+    again = sent.filter(~pl.col("packet").is_first_distinct())
+    end = "" if completed_s is None else f", complete at {duration(completed_s)}"
     return (
-        f"{one.name}: {counted(len(again), 'packet')} sent again, {len(by_kind['drop'])} dropped, "
-        f"{counted(len(by_kind['timeout']), 'time-out')}"
+        f"{counted(len(again), 'packet')} sent again, {len(drops)} dropped, "
+        f"{counted(len(timeouts), 'time-out')}{end}"
     )
-
-
-def _finish(completed_s: float | None) -> str:
-    return "" if completed_s is None else f", complete at {duration(completed_s)}"

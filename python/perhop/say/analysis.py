@@ -50,25 +50,21 @@ def varied(store: Store, runs: pl.DataFrame) -> str:
     # what a slice keeps one level of is not varied there
     own = [factor for factor in design.factors if store.only is None or len(factor.levels) > 1]
     factors = [_in_words(factor) for factor in own] or ["nothing"]
-    named = factors[0] if len(factors) == 1 else f"{', '.join(factors[:-1])} and {factors[-1]}"
+    named = " and ".join(filter(None, (", ".join(factors[:-1]), factors[-1])))
     treatments = len(design.treatments)
     possible = math.prod(len(factor.levels) for factor in design.factors)
     if design.fraction is not None:
         taken = f"the fraction {str(design.fraction).split(';')[0]}, {treatments} treatments"
-    elif treatments == possible:
-        taken = (
-            f"all {counted(treatments, 'combination')}"
-            if len(factors) > 1
-            else counted(treatments, "treatment")
-        )
-    else:
+    elif treatments < possible:
         taken = f"{treatments} of {possible} combinations"
+    elif len(factors) > 1:
+        taken = f"all {counted(treatments, 'combination')}"
+    else:
+        taken = counted(treatments, "treatment")
     times = runs["replication"].n_unique()
-    seeds = (
-        "with the same random numbers for every treatment"
-        if design.seeds == "common"
-        else "each run with random numbers of its own"
-    )
+    seeds = "each run with random numbers of its own"
+    if design.seeds == "common":
+        seeds = "with the same random numbers for every treatment"
     missing = runs.filter(state="missing").height
     stop = store.campaign.stop
     unequal = store.campaign.select is not None or (stop is not None and stop.each)
@@ -83,9 +79,8 @@ def varied(store: Store, runs: pl.DataFrame) -> str:
 
 def _in_words(factor: Factor) -> str:
     names = [level.name for level in factor.levels]
-    if len(names) > 8:
-        return f"{factor.name} ({len(names)} levels from {names[0]} to {names[-1]})"
-    return f"{factor.name} ({', '.join(names)})"
+    few = ", ".join(names) if len(names) <= 8 else f"{len(names)} levels from {names[0]} to {names[-1]}"
+    return f"{factor.name} ({few})"
 
 
 def p_value(p: float) -> str:
@@ -106,24 +101,29 @@ def what_mattered(one: Analysis) -> list[str]:
     return [*sentences, *_shares(one), *_found(one), *best]
 
 
-def _tests(one: Analysis) -> pl.DataFrame:
-    return one.tests.filter(pl.col("p").is_not_null())
+def _found_tests(one: Analysis) -> pl.DataFrame:
+    """Return the tests of what is larger than chance explains, the largest share first."""
+    return one.tests.filter(pl.col("source").is_in(list(one.found))).sort("percent", descending=True)
+
+
+def _named(shares: pl.DataFrame) -> list[str]:
+    """Return the first sources with their shares as text."""
+    first = shares.select("source", "percent").head(5).iter_rows()
+    return [f"{effect_name(source)} {percent:.3g} %" for source, percent in first]
 
 
 def _shares(one: Analysis) -> list[str]:
     """Describe the shares of the variation."""
     if one.strata is None:
-        rows = _tests(one).filter(pl.col("source").is_in(list(one.found))).sort("percent", descending=True)
-        each = [f"{effect_name(row['source'])} {row['percent']:.3g} %" for row in rows.head(5).to_dicts()]
+        each = _named(_found_tests(one))
         what = "by ranks" if one.method == "ranks" else "each beyond the others"
         return [f"Of its variation, {what}: {', '.join(each)}."] if each else []
-    error = one.tests.filter(pl.col("source").str.starts_with("error"))["percent"].sum()
-    rows = one.tests.filter(
-        ~pl.col("source").str.starts_with("error"), ~pl.col("source").is_in(["total", "blocks"])
-    ).sort("percent", descending=True)
+    is_error = pl.col("source").str.starts_with("error")
+    error = one.tests.filter(is_error)["percent"].sum()
+    rows = one.tests.filter(~is_error, ~pl.col("source").is_in(["total", "blocks"]))
+    rows = rows.sort("percent", descending=True)
     large = rows.filter(pl.col("percent") >= _LARGE)
-    named = large if len(large) else rows.head(1)
-    parts = [f"{effect_name(row['source'])} {row['percent']:.3g} %" for row in named.head(5).to_dicts()]
+    parts = _named(large if len(large) else rows.head(1))
     blocks = one.tests.filter(source="blocks")["percent"].sum()
     if blocks >= 1.0:
         parts.append(f"the random numbers of a replication {blocks:.2g} %")
@@ -136,22 +136,16 @@ def _shares(one: Analysis) -> list[str]:
 
 def _found(one: Analysis) -> list[str]:
     """Describe how many effects are there."""
-    rows = _tests(one).sort("p")
-    if rows.is_empty():
+    rows = one.tests.drop_nulls("p").sort("p").select("source", "p").rows()
+    if not rows:
         return []
     rate = f"at {100 * FALSE_DISCOVERIES:.0f} % false discoveries"
-    least = rows.row(0, named=True)
+    name, p = effect_name(rows[0][0]), p_value(rows[0][1])
     if len(rows) == 1:
         verb = "is" if one.found else "is not"
-        return [
-            f"The effect of {effect_name(least['source'])} {verb} larger than chance explains "
-            f"({p_value(least['p'])})."
-        ]
+        return [f"The effect of {name} {verb} larger than chance explains ({p})."]
     if not one.found:
-        return [
-            f"No effect is larger than chance explains ({rate}); the nearest is "
-            f"{effect_name(least['source'])}, {p_value(least['p'])}."
-        ]
+        return [f"No effect is larger than chance explains ({rate}); the nearest is {name}, {p}."]
     there = counted(len(rows), "effect")
     return [f"{len(one.found)} of {there} are larger than chance explains ({rate})."]
 
@@ -194,8 +188,7 @@ def _largest(one: Analysis, unit: Scale) -> list[str]:
     """Name the strongest effects by their level."""
     if one.effects is None:
         return _extremes(one, unit)
-    ranked = one.tests.filter(pl.col("source").is_in(list(one.found))).sort("percent", descending=True)
-    sources = ranked["source"].to_list()
+    sources = _found_tests(one)["source"].to_list()
     # what was varied comes first; that groups of a response differ is no effect of a setting
     inside = [source for source in sources if set(source.split(" = ")[0].split(":")) <= set(one.within)]
     varied = _strongest(one, [source for source in sources if source not in inside], unit)
@@ -215,18 +208,14 @@ def _strongest(one: Analysis, sources: Sequence[str], unit: Scale) -> list[str]:
         if rows.is_empty():
             continue
         row = rows.row(int(rows["effect"].abs().arg_max() or 0), named=True)
-        half = (row["high"] - row["low"]) / 2 if row["high"] is not None else math.nan
-        where = " with ".join(
-            f"{name} = {level}"
-            for name, level in zip(
-                row["term"].split(" = ")[0].split(":"), row["level"].split(":"), strict=False
-            )
-        )
-        verb = "raises" if row["effect"] > 0 else "lowers"
-        if len(rows) == 2 and ":" not in row["level"]:
-            parts.append(_step(row["term"].split(" = ")[0], rows, one.effects.mean.value, unit))
+        factors, levels = row["term"].split(" = ")[0].split(":"), row["level"].split(":")
+        if len(rows) == 2 and len(levels) == 1:
+            parts.append(_step(":".join(factors), rows, one.effects.mean.value, unit))
             continue
-        kind = " on top of their own effects (interaction)" if ":" in row["level"] else ""
+        half = (row["high"] - row["low"]) / 2 if row["high"] is not None else math.nan
+        where = " with ".join(f"{name} = {level}" for name, level in zip(factors, levels, strict=False))
+        verb = "raises" if row["effect"] > 0 else "lowers"
+        kind = " on top of their own effects (interaction)" if len(levels) > 1 else ""
         parts.append(f"{where} {verb} it by {unit.value(abs(row['effect']), half)}{kind}")
     return parts
 
@@ -237,21 +226,18 @@ def _step(factor: str, rows: pl.DataFrame, grand: float, unit: Scale) -> str:
     half = second["high"] - second["low"] if second["high"] is not None else math.nan
     verb = "raises" if second["effect"] > 0 else "lowers"
     change = unit.value(2 * abs(second["effect"]), half)
-    means = [unit.value(grand + row["effect"]) for row in (first, second)]
-    return (
-        f"{factor} from {first['level']} to {second['level']} {verb} it by {change} "
-        f"(from {means[0]} to {means[1]})"
-    )
+    means = " to ".join(unit.value(grand + row["effect"]) for row in (first, second))
+    return f"{factor} from {first['level']} to {second['level']} {verb} it by {change} (from {means})"
 
 
 def _extremes(one: Analysis, unit: Scale) -> list[str]:
     """Name the treatments with the largest and the least mean."""
     rows = one.means.sort("mean")
-    combinations = [
+    least, most = (
         f"{', '.join(f'{name} = {row[name]}' for name in one.factors)} ({_own(row, unit)})"
-        for row in (rows.row(-1, named=True), rows.row(0, named=True))
-    ]
-    return [f"Largest at {combinations[0]}, least at {combinations[1]}."]
+        for row in (rows.row(0, named=True), rows.row(-1, named=True))
+    )
+    return [f"Largest at {most}, least at {least}."]
 
 
 def _own(row: Mapping[str, Any], unit: Scale) -> str:
@@ -261,19 +247,12 @@ def _own(row: Mapping[str, Any], unit: Scale) -> str:
 
 def how_sure(one: Analysis) -> list[str]:
     """Describe the size of chance, effects that could have been missed, and the assumptions."""
-    sentences = [*one.remarks, *_resolution(one)]
-    bad = [check.sentence for check in one.checks if check.holds is not True]
-    if bad:
-        sentences += bad
-        if any(check.holds is False for check in one.checks):
-            sentences.append(
-                "Take p values near the limit with caution; means and differences stand as they are."
-            )
-    elif one.checks:
-        sentences.append(
-            "The residuals look as the analysis assumes: normal, equally spread, without outliers."
-        )
-    return sentences
+    sentences = [check.sentence for check in one.checks if check.holds is not True]
+    if any(check.holds is False for check in one.checks):
+        sentences += ["Take p values near the limit with caution; means and differences stand as they are."]
+    if one.checks and not sentences:
+        sentences = ["The residuals look as the analysis assumes: normal, equally spread, without outliers."]
+    return [*one.remarks, *_resolution(one), *sentences]
 
 
 def _resolution(one: Analysis) -> list[str]:
@@ -281,11 +260,11 @@ def _resolution(one: Analysis) -> list[str]:
     if one.strata is None or not one.strata.between.df or one.strata.between.mean_square <= 0.0:
         return []
     parts, unit = one.strata, scale(one)
-    names = [name for name in parts.cube.factors if name not in parts.inside]
-    levels = max(len(parts.cube.levels[parts.cube.factors.index(name)]) for name in names)
+    counts = {name: len(own) for name, own in zip(parts.cube.factors, parts.cube.levels, strict=True)}
+    levels = max(many for name, many in counts.items() if name not in parts.inside)
     error, size = parts.between, parts.cube.values.size
     seen = detectable(error.mean_square, levels, size / levels, error.df)
-    inside = math.prod(len(parts.cube.levels[parts.cube.factors.index(name)]) for name in parts.inside)
+    inside = math.prod(counts[name] for name in parts.inside)
     spread = math.sqrt(error.mean_square / inside)
     treatments = size // parts.cube.replications // inside
     half = math.sqrt(error.mean_square * (levels - 1) / size)
@@ -294,65 +273,50 @@ def _resolution(one: Analysis) -> list[str]:
         now / 2, error.mean_square / inside, levels, treatments, blocked=parts.blocks is not None
     )
     apart = ", apart from what random numbers common to all treatments do" if parts.blocks is not None else ""
-    sentence = (
+    more = f" {need} replications instead of {parts.cube.replications} would halve the intervals of effects."
+    return [
         f"Runs of one treatment differ by {unit.value(spread, digits=3)} (standard deviation){apart}. "
         f"Such a campaign finds a difference of {unit.value(seen, digits=3)} between levels of a factor in "
-        "80 % of cases."
-    )
-    more = (
-        f" {need} replications instead of {parts.cube.replications} would halve the intervals of effects."
-        if need
-        else ""
-    )
-    return [sentence + more]
+        f"80 % of cases.{more if need else ''}"
+    ]
 
 
-def pairs(one: Analysis, most: int = 3) -> list[tuple[str, str]]:
-    """Choose pairs of factors with an interaction worth a figure, the strongest first."""
-    ranked = one.tests.filter(pl.col("source").is_in(list(one.found))).sort("percent", descending=True)
+def pairs(one: Analysis) -> list[tuple[str, str]]:
+    """Choose at most three pairs of factors with an interaction worth a figure, the strongest first."""
     known = {frozenset(pair): pair for pair in combinations(one.factors, 2)}
-    chosen = [known.get(frozenset(source.split(":"))) for source in ranked["source"].to_list()]
-    return [pair for pair in chosen if pair is not None][:most]
+    chosen = [known.get(frozenset(source.split(":"))) for source in _found_tests(one)["source"]]
+    return [pair for pair in chosen if pair is not None][:3]
 
 
 def tables(one: Analysis, page: bool = False) -> Iterator[Table]:
     """Go through sources of variation, effects (of several factors, or for a page) and means."""
     unit, interval = scale(one), f"{100 * one.level:.3g} % interval"
 
-    def table(
-        title: str, columns: Sequence[str], rows: Sequence[Sequence[Cell]], most: int, text: str = ""
-    ) -> Table:
+    def table(title: str, columns: Sequence[str], rows: list[list[Cell]], most: int, text: str = "") -> Table:
         return Table(title, columns, rows, whole="with --all", most=most, text=text)
 
     if not one.tests.is_empty():
-        rows = [
-            (
-                *(effect_name(row["source"]), row["df"], _number(row["percent"], ".2f"), _number(row["f"])),
-                *(_number(row["p"], ".2g"), _number(row["q"], ".2g")),
-                *("*" if row["source"] in one.found else "", row["against"] or ""),
-            )
-            for row in one.tests.to_dicts()
-        ]
+        rows: list[list[Cell]] = []
+        for row in one.tests.to_dicts():
+            shares = (_number(row["percent"], ".2f"), _number(row["f"]))
+            chances = (_number(row["p"], ".2g"), _number(row["q"], ".2g"))
+            name, found = effect_name(row["source"]), "*" if row["source"] in one.found else ""
+            rows.append([name, row["df"], *shares, *chances, found, row["against"] or ""])
         columns = ("source", "df", "% of variation", "F", "p", "p of all tests", "found", "held against")
         yield table("Sources of variation", columns, rows, 40, _FOUND)
     if one.effects is not None and (page or len(one.factors) > 1):
-        effects = [
-            (
-                *(effect_name(row["term"]), row["level"].replace(":", ", ")),
-                *(_measured(row["effect"], unit, "+"), between(row["low"], row["high"], unit)),
-            )
-            for row in one.effects.table.to_dicts()
-        ]
-        yield table(f"Effects{unit.in_unit}", ("of", "at", "effect", interval), effects, 12, _EFFECTS)
-    means = [
-        (
-            *(row[name] for name in one.factors),
-            *(_measured(row["mean"], unit), between(*unit.within(row["low"], row["high"]), unit), row["n"]),
-        )
-        for row in one.means.to_dicts()
-    ]
+        rows = []
+        for row in one.effects.table.to_dicts():
+            ends = between(row["low"], row["high"], unit)
+            place = (effect_name(row["term"]), row["level"].replace(":", ", "))
+            rows.append([*place, _measured(row["effect"], unit, "+"), ends])
+        yield table(f"Effects{unit.in_unit}", ("of", "at", "effect", interval), rows, 12, _EFFECTS)
+    rows = []
+    for row in one.means.to_dicts():
+        ends = between(*unit.within(row["low"], row["high"]), unit)
+        rows.append([*(row[name] for name in one.factors), _measured(row["mean"], unit), ends, row["n"]])
     cut = unit.told(one.means.select("low", "high").iter_rows())
-    yield table(f"Means{unit.in_unit}{cut}", (*one.factors, "mean", interval, "values"), means, 12)
+    yield table(f"Means{unit.in_unit}{cut}", (*one.factors, "mean", interval, "values"), rows, 12)
 
 
 def _number(value: float | None, form: str = ".4g") -> str | None:
@@ -372,14 +336,11 @@ def between(low: float | None, high: float | None, unit: Scale) -> str | None:
 def differences(table: pl.DataFrame, unit: Scale, level: float) -> Table:
     """Return a table of pairs that are compared; see `perhop.stats.contrasts.tukey`."""
     title = f"Second less first{unit.in_unit}; all intervals hold together"
-    rows = [
-        (
-            *(row["first"], row["second"], _measured(row["difference"], unit, "+")),
-            *(between(row["low"], row["high"], unit), _number(row["p"], ".2g")),
-            "*" if row["low"] > 0 or row["high"] < 0 else "",
-        )
-        for row in table.to_dicts()
-    ]
+    rows = []
+    for row in table.to_dicts():
+        ends, p = between(row["low"], row["high"], unit), _number(row["p"], ".2g")
+        differ = "*" if row["low"] > 0 or row["high"] < 0 else ""
+        rows.append((row["first"], row["second"], _measured(row["difference"], unit, "+"), ends, p, differ))
     columns = ("first", "second", "difference", f"{100 * level:.3g} % interval", "p", "differ")
     return Table(title, columns, rows, whole="with --all", picked="the furthest apart", most=40)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from perhop.experiment.stopping import described as why_it_ended
 from perhop.experiment.vocabulary import words
 from perhop.judge.promises import judge_promises
 from perhop.run.run import expected_s
-from perhop.say.document import MOST_ROWS, Table
+from perhop.say.document import MOST_ROWS, Cell, Table
 from perhop.say.promises import document as of_promises
 from perhop.units import Scale, counted, digits, size
 
@@ -74,14 +74,13 @@ def _bytes(campaign: Campaign, missing: Sequence[Planned]) -> int:
 def planned(campaign: Campaign, found: Mapping[str, Any]) -> str:
     """Return an estimate as a sentence."""
     most = "at most " if campaign.stop or campaign.select else ""
-    parts = [
+    done = f", {found['done']} done already" if found["done"] else ""
+    return (
         f"{campaign.name}: {counted(found['treatments'], 'treatment')}, "
-        f"{most}{counted(found['replications'], 'replication')}: {counted(found['runs'], 'run')}",
-        *([f"{found['done']} done already"] if found["done"] else []),
-        f"{about(found['about_s'])} on {counted(found['workers'], 'core')}",
-        f"{size(found['about_bytes'])} of disk",
-    ]
-    return ", ".join(parts)
+        f"{most}{counted(found['replications'], 'replication')}: {counted(found['runs'], 'run')}{done}, "
+        f"{about(found['about_s'])} on {counted(found['workers'], 'core')}, "
+        f"{size(found['about_bytes'])} of disk"
+    )
 
 
 def about(seconds: float) -> str:
@@ -171,18 +170,10 @@ def means(store: Store) -> list[dict[str, Any]]:
         by = ("treatment", *response.by)
         part = table.filter(pl.col("response") == response.name)
         for key, rows in part.group_by(by, maintain_order=True):
-            interval = asked.interval(response.name, rows["value"].to_numpy())
-            found.append(
-                {
-                    "response": response.name,
-                    "unit": response.unit,
-                    **dict(zip(by, key, strict=True)),
-                    "mean": interval.mean,
-                    "half_width": interval.half_width,
-                    "runs": interval.n,
-                    "holds_at_every_look": response.name == asked.looked_at,
-                }
-            )
+            has = asked.interval(response.name, rows["value"].to_numpy())
+            of = {"response": response.name, "unit": response.unit, **dict(zip(by, key, strict=True))}
+            interval = {"mean": has.mean, "half_width": has.half_width, "runs": has.n}
+            found.append({**of, **interval, "holds_at_every_look": response.name == asked.looked_at})
     return found
 
 
@@ -195,31 +186,18 @@ def tables(store: Store) -> Iterator[Table]:
             continue
         scale = Scale.spanning(response.unit, [row["mean"] for row in mine], response.limits)
         always = ", which hold at every look" if mine[0]["holds_at_every_look"] else ""
-        cut = scale.told(map(_ends, mine))
-        cells = [
-            (
-                *(str(row[name]) for name in ("treatment", *response.by)),
-                digits(row["mean"] / scale.factor, 5),
-                *(
-                    _known(scale.within(*_ends(row)), scale, 4)
-                    if cut
-                    else _known([row["half_width"]], scale, 2)
-                ),
-                row["runs"],
-            )
-            for row in mine
-        ]
+        ends = [(row["mean"] - row["half_width"], row["mean"] + row["half_width"]) for row in mine]
+        cut = scale.told(ends)
+        names = ("treatment", *response.by)
+        cells: list[list[Cell]] = []
+        for row, interval in zip(mine, ends, strict=True):
+            shown, count = (scale.within(*interval), 4) if cut else ((row["half_width"],), 2)
+            width = [digits(one / scale.factor, count) if math.isfinite(one) else None for one in shown]
+            place = [str(row[name]) for name in names]
+            cells.append([*place, digits(row["mean"] / scale.factor, 5), *width, row["runs"]])
         title = f"{response.name}: means{scale.in_unit} with 95 % intervals{always}{cut}"
-        columns = ("treatment", *response.by, "mean", *(("from", "to") if cut else ("+-",)), "runs")
+        columns = (*names, "mean", *(("from", "to") if cut else ("+-",)), "runs")
         yield Table(title, columns, cells, whole="with --all", most=MOST_ROWS)
-
-
-def _ends(row: dict[str, Any]) -> tuple[float, float]:
-    return row["mean"] - row["half_width"], row["mean"] + row["half_width"]
-
-
-def _known(ends: Iterable[float], scale: Scale, count: int) -> list[str | None]:
-    return [digits(end / scale.factor, count) if math.isfinite(end) else None for end in ends]
 
 
 def without_values(store: Store, runs: pl.DataFrame | None = None) -> list[str]:

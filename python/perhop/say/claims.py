@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from perhop.judge.campaign import JudgedClaim
     from perhop.judge.verdict import ClaimPart
 
-
 _WHY = "why not judged"
 
 
@@ -65,16 +64,10 @@ def _numbers(part: ClaimPart, unit: str | None) -> tuple[str, str, str]:
 
 def overview(judged: Sequence[JudgedClaim]) -> Table:
     """Return a table of claims with their verdicts, and why one is not judged or inconclusive."""
-    rows = [
-        (
-            one.claim.id,
-            Verdict(one.verdict),
-            one.claim.statement,
-            _parts(one),
-            "; ".join(dict.fromkeys(part.reason for part in one.parts if part.reason)),
-        )
-        for one in judged
-    ]
+    rows = []
+    for one in judged:
+        why = "; ".join(dict.fromkeys(part.reason for part in one.parts if part.reason))
+        rows.append((one.claim.id, Verdict(one.verdict), one.claim.statement, _parts(one), why))
     return Table("", *_without_empty(("claim", "verdict", "statement", "parts", _WHY), rows), left=5)
 
 
@@ -89,9 +82,7 @@ def _without_empty(
 def _parts(one: JudgedClaim) -> str:
     """Return how many parts have each verdict, where there are several."""
     found = Counter(str(part.verdict) for part in one.parts)
-    if len(one.parts) == 1:
-        return ""
-    return ", ".join(f"{found[verdict]} {verdict}" for verdict in found)
+    return ", ".join(f"{many} {verdict}" for verdict, many in found.items()) if len(one.parts) > 1 else ""
 
 
 def each(judged: Sequence[JudgedClaim]) -> Iterator[Table]:

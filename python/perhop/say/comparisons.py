@@ -39,28 +39,20 @@ def in_words(one: Comparison) -> list[str]:
     many = counted(found.difference.n, "replication")
     if found.difference.n < 2:
         return [f"A difference of {unit.value(found.difference.mean)}; one replication gives no interval."]
-    sentences = [
-        f"A difference of {unit.value(found.difference.mean, found.difference.half_width)} over {many}, "
-        f"{p_value(found.p)}."
-    ]
+    apart = unit.value(found.difference.mean, found.difference.half_width)
+    sentences = [f"A difference of {apart} over {many}, {p_value(found.p)}."]
     if math.isfinite(found.saved):
-        sentences.append(
-            f"Treatments with seeds of their own would need {found.saved:.3g} times as many replications."
-        )
-    if one.same is not None and one.margin and one.margin.relative and not any(_first(one)):
-        sentences.append(
-            f"{one.first} is 0, and a share of 0 says nothing: give the margin in the response's unit."
-        )
-    elif one.same is not None:
-        within = f"within {one.margin}" + (f" of {one.first}" if one.margin and one.margin.relative else "")
+        times = f"{found.saved:.3g} times as many replications"
+        sentences.append(f"Treatments with seeds of their own would need {times}.")
+    if one.same is not None:
+        is_share = one.margin is not None and one.margin.relative
+        if is_share and not any(one.own.arm(one.first, one.own.shared([one.first, one.second]))):
+            nothing = f"{one.first} is 0, and a share of 0 says nothing"
+            return [*sentences, f"{nothing}: give the margin in the response's unit."]
+        within = f"within {one.margin}" + (f" of {one.first}" if is_share else "")
         verdict = "They are the same" if one.same.equivalent else "It is not shown that they are the same"
         sentences.append(f"{verdict} {within} ({p_value(one.same.p)}).")
     return sentences
-
-
-def _first(one: Comparison) -> list[float]:
-    """Return the first treatment's values in the replications that both have."""
-    return list(one.own.arm(one.first, one.own.shared([one.first, one.second])))
 
 
 def _scale(own: Own) -> Scale:

@@ -25,12 +25,7 @@ class Heading(str):
 class Verdict(str):
     """The outcome of a claim or of a check; a page draws it as a badge.
 
-    Parameters
-    ----------
-    text
-        Its words.
-    look
-        A verdict, ``good``, ``bad`` or ``open``; without it the text.
+    The look is a verdict, ``good``, ``bad`` or ``open``; without it the text.
     """
 
     look: str
@@ -50,25 +45,10 @@ Cell = str | int | None
 class Table:
     """A table of text and counts; without columns, lines under a title.
 
-    Parameters
-    ----------
-    left
-        That many first columns of a page's table are set to the left, the others to the right; without it,
-        as in a terminal: numbers to the right, with or without a unit.
-    text
-        A sentence below the title, on a page.
-    command
-        The command that makes the numbers again.
-    whole
-        Where all rows are, such as `in FILE`.
-    picked
-        The rows at the start in words, such as `the busiest`.
-    most
-        Rows that are shown at once; without it, all.
-    of
-        How many rows there are, where `rows` are already a choice.
-    detail
-        Columns that a page keeps behind a box.
+    A page's first columns, `left` of them, are set to the left; without it numbers are to the right, as in a
+    terminal. A page has a sentence below the title, the command that makes the numbers again, and a box that
+    hides the columns of `detail`. At once `most` rows are shown, else all, and `picked` calls them, such as
+    `the busiest`; all are `whole`, such as `in FILE`. Where `rows` are already a choice there are `of`.
     """
 
     title: str
@@ -102,19 +82,11 @@ Part = str | Table
 
 
 def filled(title: str, columns: Sequence[str], rows: Iterable[Mapping[str, Any]], **more: Any) -> Table:
-    """Return a table filled from rows, the first `MOST_ROWS` shown.
+    """Return a table filled from rows by key, the first `MOST_ROWS` shown; `more` is as of a `Table`.
 
-    Parameters
-    ----------
-    title, more
-        As of a `Table`.
-    columns
-        Texts of columns with ``|`` between them, empty ones left out: a heading, and after ``: `` the key of
-        its values, or a text with keys in braces, each with a form where the key's end does not tell the
-        unit (``%`` of a share, ``B`` of bytes). A heading that begins with ``+`` is detail.
-    rows
-        Values by key.
-
+    Columns are texts with ``|`` between them, empty ones left out: a heading, and after ``: `` the key of its
+    values, or a text with keys in braces, each with a form where the key's end does not tell the unit (``%``
+    of a share, ``B`` of bytes). A heading that begins with ``+`` is detail.
     >>> row = {"name": "up", "goodput_bit_s": 1e6, "took_s": None, "busy": 0.5, "lost": 0}
     >>> columns = ["flow: name | goodput: goodput_bit_s | took: took_s", "busy: {busy:%} | +lost: {lost} p"]
     >>> filled("", columns, [row]).rows

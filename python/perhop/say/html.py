@@ -30,11 +30,9 @@ def badge(verdict: str) -> Markup:
 
 def cell(value: Cell) -> Markup:
     """Return a cell: a verdict as a badge, a number with digits, text as it is."""
-    return (
-        badge(value)
-        if isinstance(value, Verdict)
-        else escape(value if isinstance(value, str) else number(value))
-    )
+    if isinstance(value, Verdict):
+        return badge(value)
+    return escape(value if isinstance(value, str) else number(value))
 
 
 def table(one: Table) -> Markup:

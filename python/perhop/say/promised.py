@@ -24,12 +24,8 @@ if TYPE_CHECKING:
 def in_words(found: Answer, judged: Judged, select: Select) -> list[str]:
     """Return the advice, what the candidate taken has of each promise, who keeps them, and how sure it is."""
     taken = next(one for one in judged.treatments if one.name == found.taken)
-    return [
-        _advice(found, judged, taken, select),
-        _has(judged, taken),
-        _kept_by(found, judged),
-        _sure(found, select),
-    ]
+    advice, has = _advice(found, judged, taken, select), _has(judged, taken)
+    return [advice, has, _kept_by(found, judged), _sure(found, select)]
 
 
 def table(found: Answer, judged: Judged) -> Table:
@@ -81,12 +77,9 @@ def _advice(found: Answer, judged: Judged, taken: Kept, select: Select) -> str:
 def _has(judged: Judged, taken: Kept) -> str:
     """Write a sentence on what a candidate has of each promise, by verdict; of what is broken by how much."""
     found = []
+    each = list(zip(judged.promises, taken.parts, strict=True))
     for outcome, (word, _) in WORDS.items():
-        own = [
-            _measured(promise, part)
-            for promise, part in zip(judged.promises, taken.parts, strict=True)
-            if part.verdict is outcome
-        ]
+        own = [_measured(promise, part) for promise, part in each if part.verdict is outcome]
         found += [f"{word.capitalize()}: {'; '.join(own)}."] if own else []
     return " ".join(found)
 
@@ -128,11 +121,8 @@ def _each(judged: Judged, place: int) -> str:
     keep = [one.name for one in judged.treatments if one.parts[place].verdict is Outcome.SUPPORTED]
     if keep:
         return f"{promise.called} {len(keep)}"
-    known = [
-        (promise.beyond(part.measured.mean), part.measured.mean, one.name)
-        for one in judged.treatments
-        if (part := one.parts[place]).measured
-    ]
+    measured = [(one.name, one.parts[place].measured) for one in judged.treatments]
+    known = [(promise.beyond(has.mean), has.mean, name) for name, has in measured if has]
     if not known:
         return f"{promise.called} none"
     _, value, name = min(known)

@@ -40,26 +40,25 @@ def told(judged: Judged) -> list[Part]:
 
 def document(judged: Judged) -> dict[str, Any]:
     """Return promises as JSON has them; nothing where there are none."""
-    treatments = [
-        {
-            "levels": one.levels,
-            "promises": [
-                {
-                    "class": promise.of,
-                    "quantity": promise.quantity,
-                    "bound": promise.bound,
-                    "verdict": WORDS[part.verdict][0],
-                    "reason": part.reason,
-                    "mean": part.measured.mean if part.measured else None,
-                    "ci95": [part.measured.low, part.measured.high] if part.measured else None,
-                    "replications": part.measured.n if part.measured else 0,
-                }
-                for promise, part in zip(judged.promises, one.parts, strict=True)
-            ],
-        }
-        for one in judged.treatments
-    ]
+    treatments = []
+    for one in judged.treatments:
+        each = zip(judged.promises, one.parts, strict=True)
+        treatments.append({"levels": one.levels, "promises": [_document(*pair) for pair in each]})
     return {"promises": treatments} if treatments else {}
+
+
+def _document(promise: Promise, part: ClaimPart) -> dict[str, Any]:
+    has = part.measured
+    return {
+        "class": promise.of,
+        "quantity": promise.quantity,
+        "bound": promise.bound,
+        "verdict": WORDS[part.verdict][0],
+        "reason": part.reason,
+        "mean": has.mean if has else None,
+        "ci95": [has.low, has.high] if has else None,
+        "replications": has.n if has else 0,
+    }
 
 
 def _counted(judged: Judged) -> str:

@@ -15,7 +15,7 @@ from perhop.recommend.candidates import AS_IT_IS, FACTOR
 from perhop.recommend.goals import MEASURES
 from perhop.say import promised
 from perhop.say.candidates import PARTS, between, named, short
-from perhop.say.document import MOST_ROWS, Table
+from perhop.say.document import MOST_ROWS, Cell, Table
 from perhop.units import bit_rate, counted, duration
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from perhop.recommend.answer import Answer, AnswerRow
     from perhop.recommend.beside import Beside
     from perhop.scenario.scenario import Scenario
-
 
 LEAD = 3
 """Sentences of an answer that stand before its first table or figure."""
@@ -64,18 +63,14 @@ def in_words(found: Answer, select: Select, weighed: str) -> list[str]:
     if found.promises is None:
         sentences = [_advice(found, select), _sure(found, select), f"Weighed: {weighed}."]
     else:
-        sentences = [
-            *promised.in_words(found, found.promises, select),
-            f"Weighed, of those that keep all: {weighed}.",
-        ]
+        sentences = promised.in_words(found, found.promises, select)
+        sentences.append(f"Weighed, of those that keep all: {weighed}.")
     for name, change in found.over.items():
         if change.runs and not (change.percent == change.low == change.high == 0.0):
-            sentences.append(
-                f"Over {name}: {between(change)} by these weights, {counted(change.runs, 'pair')} of runs."
-            )
-    for name in found.over:
-        sentences.append(_cost(found, name))
-    sentences.extend(_best(found) if found.promises is None else ())
+            pairs = counted(change.runs, "pair")
+            sentences.append(f"Over {name}: {between(change)} by these weights, {pairs} of runs.")
+    sentences += [_cost(found, name) for name in found.over]
+    sentences += _best(found) if found.promises is None else []
     if re.search(r"\bEF for ", found.taken):
         sentences.append(_EF)
     dropped = found.treatments - len(found.left)
@@ -103,9 +98,8 @@ def of_line(found: Answer, scenario: Scenario) -> list[str]:
         sentences.append(f"The best by marks alone is {short(best)}: {gain}.")
     if cake := nearest(found):
         gain = f"{between(found.scores[cake])} over {found.scored_over}"
-        sentences.append(
-            f"Linux's fq_codel filters no ACKs; what comes nearest there is {short(cake)}: {gain}."
-        )
+        filters = "Linux's fq_codel filters no ACKs; what comes nearest there is"
+        sentences.append(f"{filters} {short(cake)}: {gain}.")
     return sentences
 
 
@@ -138,10 +132,9 @@ def _advice(found: Answer, select: Select) -> str:
     in_use = found.taken == found.in_use
     if not found.met:
         now = ", which is in use," if in_use else ""
-        return (
-            f"Not settled after {counted(found.runs, 'run')}: {name}{now} leads, and these cannot be told "
-            f"apart from it: {named([one for one in found.left if one != found.taken])}."
-        )
+        others = named([one for one in found.left if one != found.taken])
+        leads = f"Not settled after {counted(found.runs, 'run')}: {name}{now} leads"
+        return f"{leads}, and these cannot be told apart from it: {others}."
     alone = len(PARTS.split(found.taken)) == 1
     marks = alone and found.taken.startswith(f"{FACTOR}=")
     if in_use:
@@ -152,19 +145,16 @@ def _advice(found: Answer, select: Select) -> str:
 
 
 def _sure(found: Answer, select: Select) -> str:
-    level = f"{100 * select.level:g} %"
+    confident = f"With {100 * select.level:g} % confidence"
     if found.met:
         return (
-            f"With {level} confidence none of the {found.treatments} candidates is better by more than "
+            f"{confident} none of the {found.treatments} candidates is better by more than "
             f"{100 * select.delta:g} %, however often the runs were looked at."
         )
-    bound = (
-        f"{found.behind:.3g} %" if math.isfinite(found.behind) else "an amount that these runs do not bound"
-    )
-    return (
-        f"With {level} confidence {short(found.taken)} is behind the best by at most {bound}, after "
-        f"{counted(found.replications, 'replication')} at most."
-    )
+    is_bound = math.isfinite(found.behind)
+    bound = f"{found.behind:.3g} %" if is_bound else "an amount that these runs do not bound"
+    many = counted(found.replications, "replication")
+    return f"{confident} {short(found.taken)} is behind the best by at most {bound}, after {many} at most."
 
 
 def _cost(found: Answer, name: str) -> str:
@@ -253,27 +243,19 @@ def tables(found: Answer, forms: Sequence[Beside]) -> Iterator[Table]:
     """Go through tables: measures before and after, and closed forms beside the simulation."""
     for name in found.over:
         if any(row.changes[name].percent for row in found.rows):
+            rows: list[list[Cell]] = []
+            for row in found.rows:
+                measure = f"{called(row)} (weighed)" if row.weighed else called(row)
+                change = row.changes[name]
+                before, taken = (value(row.response, mean) for mean in (change.other, change.taken))
+                rows.append([row.of or None, measure, before, taken, between(change)])
+            title = f"Against {name}: geometric means of pairs of runs, and their change with an interval"
             columns = ("class", "measure", name, "taken", "change")
-            rows = [
-                (
-                    *(row.of or None, called(row) + (" (weighed)" if row.weighed else "")),
-                    *(value(row.response, mean) for mean in (change.other, change.taken)),
-                    between(change),
-                )
-                for row in found.rows
-                for change in [row.changes[name]]
-            ]
-            title = (
-                "geometric means of pairs of runs, and their change with an interval that holds at every look"
-            )
-            yield Table(f"Against {name}: {title}", columns, rows)
+            yield Table(f"{title} that holds at every look", columns, rows)
     if forms:
-        rows = [
-            (
-                *(one.form, one.of, ("at most " if one.bound else "") + bit_rate(one.estimated)),
-                bit_rate(one.simulated),
-            )
-            for one in forms
-        ]
+        rows = []
+        for one in forms:
+            most = "at most " if one.bound else ""
+            rows.append([one.form, one.of, most + bit_rate(one.estimated), bit_rate(one.simulated)])
         title = "Closed forms beside the simulation, goodput of each flow; more: perhop estimate"
         yield Table(title, ("form", "of", "estimated", "simulated"), rows, most=MOST_ROWS)

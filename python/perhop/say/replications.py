@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from perhop.experiment.replications import FOUND
-from perhop.say.document import MOST_ROWS, Heading, Part, Table
+from perhop.say.document import MOST_ROWS, Cell, Heading, Part, Table
 from perhop.units import Scale, counted, digits
 
 if TYPE_CHECKING:
@@ -32,9 +32,8 @@ def _many(one: Needed) -> float:
 
 def _sentence(worst: Needed, wanted: Margin, level: float) -> str:
     """Describe what is enough in every treatment, or pair of them."""
-    width = (
-        f"{wanted} of the mean" if wanted.relative else Scale.of(worst.unit, worst.width).value(worst.width)
-    )
+    width = Scale.of(worst.unit, worst.width).value(worst.width)
+    width = f"{wanted} of the mean" if wanted.relative else width
     many = f"{_NONE} to" if worst.replications is None else counted(worst.replications, "replication")
     where = " ".join([worst.treatment, *(f"{name}={value}" for name, value in worst.of.items())])
     known = f"known from {counted(worst.runs, 'run')}"
@@ -44,35 +43,27 @@ def _sentence(worst: Needed, wanted: Margin, level: float) -> str:
             f"{many} find a difference of {width} {often}, between any two treatments. "
             f"The worst pair, {known}, is {where} and {worst.second}."
         )
-    every_look = "intervals that hold at every look (`--until-ci`)"
-    until = (
-        f"{_NONE} for {every_look}."
-        if worst.until is None
-        else f"{every_look.capitalize()} take about {worst.until}."
-    )
+    until = "Intervals that hold at every look (`--until-ci`) take about {}."
+    if worst.until is None:
+        until = f"{_NONE} for intervals that hold at every look (`--until-ci`)."
     return (
         f"{many} make every {100 * level:.3g} % interval at most {width} to either side. "
-        f"The worst, {known}, is {where}. {until}"
+        f"The worst, {known}, is {where}. {until.format(worst.until)}"
     )
 
 
 def _table(own: Sequence[Needed]) -> Table:
     paired = own[0].second is not None
     scale = Scale.spanning(own[0].unit, [one.mean for one in own])
-    groups = list(own[0].of)
-    rows = [
-        (
-            *(one.treatment, *([one.second] if one.second is not None else []), *one.of.values()),
-            *(digits(one.mean / scale.factor, 4), digits(one.deviation / scale.factor, 2), one.runs),
-            *(_PLENTY if each is None else each for each in (one.replications, one.up_to)),
-            *([] if paired else [_PLENTY if one.until is None else one.until]),
-        )
-        for one in own
-    ]
-    names = ("first", "second") if paired else ("treatment",)
-    spread = "deviation of the difference" if paired else "deviation"
-    counts = ("replications", "up to", *([] if paired else ["--until-ci"]))
-    columns = (*names, *groups, "mean", spread, "runs", *counts)
-    return Table(
-        f"Needed{scale.in_unit}", columns, rows, whole="with --all", picked="the worst", most=MOST_ROWS
-    )
+    rows: list[list[Cell]] = []
+    for one in own:
+        names: list[Cell] = [one.treatment, *([one.second] if paired else []), *one.of.values()]
+        mean, deviation = digits(one.mean / scale.factor, 4), digits(one.deviation / scale.factor, 2)
+        counts = [one.replications, one.up_to, *([] if paired else [one.until])]
+        known = (_PLENTY if each is None else each for each in counts)
+        rows.append([*names, mean, deviation, one.runs, *known])
+    columns = ["first", "second"] if paired else ["treatment"]
+    columns += [*own[0].of, "mean", "deviation of the difference" if paired else "deviation", "runs"]
+    columns += ["replications", "up to", *([] if paired else ["--until-ci"])]
+    title = f"Needed{scale.in_unit}"
+    return Table(title, columns, rows, whole="with --all", picked="the worst", most=MOST_ROWS)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import polars as pl
 
@@ -66,13 +65,13 @@ def _each(run: StoredRun, meaning: Description) -> str:
     """Describe each flow's goodput, or the time that its transfer took."""
     sizes = {flow.name: flow.size_bytes for flow in meaning.flows}
     doing = {flow.name for flow in meaning.flows if flow.has_application}
-    flows = summary.with_time(run.table("flows").filter(~pl.col("name").is_in(doing))).to_dicts()
-    took = [f"{row['name']} {duration(row['took_s'])}" for row in flows if row["took_s"] is not None]
-    late = [row["name"] for row in flows if row["took_s"] is None and sizes.get(row["name"]) is not None]
-    rates = [
-        f"{row['name']} {bit_rate(row['goodput_bit_s'])}" for row in flows if sizes.get(row["name"]) is None
-    ]
-    rates += [f"{row['name']} {bit_rate(row['throughput_bit_s'])}" for row in run.table("udp").to_dicts()]
+    flows = summary.with_time(run.table("flows").filter(~pl.col("name").is_in(doing)))
+    each = list(flows.select("name", "took_s", "goodput_bit_s").iter_rows())
+    took = [f"{name} {duration(took_s)}" for name, took_s, _ in each if took_s is not None]
+    late = [name for name, took_s, _ in each if took_s is None and sizes.get(name) is not None]
+    rates = [f"{name} {bit_rate(rate)}" for name, _, rate in each if sizes.get(name) is None]
+    udp = run.table("udp").select("name", "throughput_bit_s")
+    rates += [f"{name} {bit_rate(rate)}" for name, rate in udp.iter_rows()]
     parts = (("goodput", rates), ("complete after", took), ("not complete", late))
     text = "; ".join(f"{what}: {_listed(of)}" for what, of in parts if of)
     return text[:1].upper() + text[1:]
@@ -94,13 +93,12 @@ def _loads(applications: pl.DataFrame) -> str:
 def _videos(videos: pl.DataFrame) -> str:
     """Describe how long each video stood still and at what rate it played; those that stood longest first."""
     rows = videos.sort("rebuffering_s", descending=True, maintain_order=True).to_dicts()
-    parts = [f"{row['name']} stood still {duration(row['rebuffering_s'])}{_rate(row)}" for row in rows]
+    parts = []
+    for row in rows:
+        rate = row["rate_mean_bit_s"]
+        played = "" if rate is None else f", played at {bit_rate(rate)}"
+        parts.append(f"{row['name']} stood still {duration(row['rebuffering_s'])}{played}")
     return f"Video: {'; '.join(_first(parts, 'not as long'))}" if parts else ""
-
-
-def _rate(row: dict[str, Any]) -> str:
-    rate = row["rate_mean_bit_s"]
-    return "" if rate is None else f", played at {bit_rate(rate)}"
 
 
 def _calls(calls: pl.DataFrame) -> str:
@@ -121,8 +119,7 @@ def _single(row: dict[str, Any], flows: pl.DataFrame, meaning: Description) -> s
     endless = [flow.name for flow in meaning.flows if flow.size_bytes is None]
     own: list[float] = flows.filter(pl.col("name").is_in(endless))["goodput_bit_s"].to_list()
     each = f", {bit_rate(min(own))} to {bit_rate(max(own))} each" if len(own) > 1 else ""
-    total = f"{counted(row['flows'], 'flow')} got {bit_rate(row['goodput_bit_s'])} of goodput"
-    return f"{total}{each}"
+    return f"{counted(row['flows'], 'flow')} got {bit_rate(row['goodput_bit_s'])} of goodput{each}"
 
 
 def _unfair(classes: pl.DataFrame) -> str:
@@ -130,15 +127,10 @@ def _unfair(classes: pl.DataFrame) -> str:
     rows = classes.filter(pl.col("fairness").is_not_null()).sort("fairness", maintain_order=True)
     if rows.is_empty() or (len(classes) == 1 and classes["flows"][0] <= FEW_FLOWS):
         return ""
-    least = f"{rows['fairness'][0]:.2f}"
-    if len(classes) == 1:
-        return f"; Jain's fairness index is {least}"
-    name = rows["class"][0]
-    return (
-        f"; Jain's fairness index is lowest in {name}: {least}"
-        if len(rows) > 1
-        else f"; Jain's fairness index of {name} is {least}"
-    )
+    name, least = rows["class"][0], f"{rows['fairness'][0]:.2f}"
+    if len(rows) > 1:
+        return f"; Jain's fairness index is lowest in {name}: {least}"
+    return f"; Jain's fairness index{'' if len(classes) == 1 else f' of {name}'} is {least}"
 
 
 def _nothing(run: StoredRun, meaning: Description) -> str:
@@ -158,8 +150,7 @@ def _nothing(run: StoredRun, meaning: Description) -> str:
     return f"{text}; starved by time-outs that follow each other: {_listed(names[:_MOST_NAMED] + rest)}"
 
 
-@dataclass(frozen=True)
-class Loss:
+class Loss(NamedTuple):
     """A place where packets were lost after the warm-up: how many of those that came."""
 
     place: str
@@ -172,27 +163,17 @@ def losses(run: StoredRun) -> list[Loss]:
 
     What an ACK filter drops is not lost: a later ACK says as much (docs/decisions/0103).
     """
+    colored = pl.col("green_packets") + pl.col("yellow_packets") + pl.col("red_packets")
+    unfiltered = pl.col("dropped_packets") - pl.col("dropped_ack_filter").fill_null(0)
+    kinds = (
+        ("queue", "port.", run.table("queues").select("path", unfiltered, "in_packets")),
+        ("link", "", run.table("links").select("name", "lost_packets", "packets")),
+        ("conditioner", "conditioner.", run.table("conditioners").select("path", "dropped_packets", colored)),
+    )
     found = [
-        Loss(
-            f"the queue {path.removeprefix('port.')}",
-            dropped - (filtered or 0),
-            came,
-        )
-        for path, dropped, filtered, came in run.table("queues")
-        .select("path", "dropped_packets", "dropped_ack_filter", "in_packets")
-        .iter_rows()
-    ]
-    found += [
-        Loss(f"the link {name}", gone or 0, came)
-        for name, gone, came in run.table("links").select("name", "lost_packets", "packets").iter_rows()
-    ]
-    found += [
-        Loss(
-            f"the conditioner {row['path'].removeprefix('conditioner.')}",
-            row["dropped_packets"] or 0,
-            row["green_packets"] + row["yellow_packets"] + row["red_packets"],
-        )
-        for row in run.table("conditioners").to_dicts()
+        Loss(f"the {kind} {name.removeprefix(prefix)}", gone or 0, came)
+        for kind, prefix, places in kinds
+        for name, gone, came in places.iter_rows()
     ]
     return sorted((one for one in found if one.lost), key=lambda one: -one.lost)
 
@@ -200,12 +181,12 @@ def losses(run: StoredRun) -> list[Loss]:
 def lost(run: StoredRun) -> str:
     """Describe the busiest link, and the place where most packets were lost."""
     links = run.table("links").sort("utilization", descending=True, maintain_order=True)
+    shares = links.select("name", "utilization").rows()
     parts = []
-    if len(links) and (most := links["utilization"][0]):
-        shares = links.select("name", "utilization").rows()
+    if shares and (most := shares[0][1]):
         alike = [name for name, share in shares if f"{share:.3f}" == f"{most:.3f}"]
-        first = f"The busiest link, {alike[0]}, was busy {percent(most)} of the time"
-        parts.append(first + (f", {counted(len(alike) - 1, 'other')} alike" if len(alike) > 1 else ""))
+        others = f", {counted(len(alike) - 1, 'other')} alike" if len(alike) > 1 else ""
+        parts.append(f"The busiest link, {alike[0]}, was busy {percent(most)} of the time{others}")
     parts.append(_where(losses(run)))
     if filtered := int(run.table("queues")["dropped_ack_filter"].sum()):
         parts.append(f"ACK filters dropped {counted(filtered, 'ACK')}")
@@ -248,9 +229,8 @@ def unlike(run: StoredRun, meaning: Description) -> str:
     """Name the classes whose flows have mean delays too far apart for one of the class; empty if none."""
     both = [summary.single(run.table("flows"), meaning), run.table("udp")]
     each = pl.concat(one.select("class", "delay_mean_s").drop_nulls() for one in both)
-    found = each.group_by("class", maintain_order=True).agg(
-        least=pl.min("delay_mean_s"), most=pl.max("delay_mean_s")
-    )
+    ends = {"least": pl.min("delay_mean_s"), "most": pl.max("delay_mean_s")}
+    found = each.group_by("class", maintain_order=True).agg(**ends)
     parts = [
         f"{name} has unlike flows: their mean delays are from {duration(least)} to {duration(most)}"
         for name, least, most in found.filter(pl.col("most") > _UNLIKE * pl.col("least")).iter_rows()

@@ -20,24 +20,21 @@ _WITHIN = {True: Verdict("yes", "good"), False: Verdict("no", "bad"), None: Verd
 
 def measured(meaning: Description, classes: pl.DataFrame) -> list[dict[str, Any]]:
     """Return what one run has of each promise as JSON has it."""
-    return [
-        {
-            "class": one.of,
-            "quantity": one.quantity,
-            "bound": one.bound,
-            "measured": value,
-            "within": one.holds(value),
-        }
-        for one, value in _values(meaning, classes)
-    ]
+    found = []
+    for one in promises_of(meaning):
+        value = one.measured(classes)
+        of = {"class": one.of, "quantity": one.quantity, "bound": one.bound}
+        found.append({**of, "measured": value, "within": one.holds(value)})
+    return found
 
 
 def of_run(meaning: Description, classes: pl.DataFrame) -> list[Table]:
     """Return a table of what one run has of each promise, if there are some; a single run judges none."""
-    rows = [
-        [one.called, one.bounded, None if value is None else value_of(one, value), _WITHIN[one.holds(value)]]
-        for one, value in _values(meaning, classes)
-    ]
+    rows = []
+    for one in promises_of(meaning):
+        value = one.measured(classes)
+        has = None if value is None else value_of(one, value)
+        rows.append([one.called, one.bounded, has, _WITHIN[one.holds(value)]])
     title = "Promises in this run; ten replications judge them (perhop sweep)"
     return [Table(title, ["promise", "bound", "measured", "within"], rows)] if rows else []
 
@@ -55,10 +52,6 @@ def of_runs(measured: Mapping[str, list[dict[str, Any]]]) -> Table:
     title = "Promises in these runs; ten replications judge them (perhop sweep)"
     columns = ["promise", "bound", "run", "measured", "within"]
     return Table(title, columns, [row for own in found.values() for row in own])
-
-
-def _values(meaning: Description, classes: pl.DataFrame) -> list[tuple[Promise, float | None]]:
-    return [(one, one.measured(classes)) for one in promises_of(meaning)]
 
 
 def value_of(promise: Promise, value: float) -> str:

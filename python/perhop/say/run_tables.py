@@ -101,12 +101,10 @@ def printed(tables: Mapping[str, pl.DataFrame], meaning: Description, folder: Pa
         yield table("udp", title, udp, *columns, picked=picked, each="name")
     yield from by_labels("udp", tables["udp"], f"in {folder}/udp.parquet")
     if tables["conditioners"].height:
-        treated = (
-            "green: green_packets | yellow: yellow_packets | red: red_packets",
-            "dropped: dropped_packets | shaped: shaped_packets",
-        )
+        columns = ["conditioner: path | green: green_packets | yellow: yellow_packets | red: red_packets"]
+        columns.append("dropped: dropped_packets | shaped: shaped_packets")
         title = "Conditioners after the warm-up: packets by colour"
-        yield table("conditioners", title, _short(tables["conditioners"]), "conditioner: path", *treated)
+        yield table("conditioners", title, _short(tables["conditioners"]), *columns)
     every = summary.marks(tables["marks"], meaning, MOST_ROWS)
     has_mark = pl.col("flow").is_in(every.filter(pl.col("mark") != "BE")["flow"].unique().implode())
     marks, plain = every.filter(has_mark), int(every.filter(~has_mark)["flows"].sum())

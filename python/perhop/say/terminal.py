@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, zip_longest
 
-from perhop.say.document import Cell, Heading, Part, Table
+from perhop.say.document import Heading, Part, Table
 from perhop.units import UNITS
 
 _WIDTH_WITHOUT_TERMINAL = 140
@@ -50,7 +50,7 @@ def _strong(text: str, at_terminal: bool, how: str = "1") -> str:
 def lines(table: Table, width: int, folds: bool = False) -> Iterator[str]:
     """Go through the lines of a table; `folds` is of one without columns."""
     yield from _folded(table.title, width) if table.title else ()
-    rows = [[_text(cell) for cell in row] for row in table.rows[: table.most]]
+    rows = [["-" if cell is None else str(cell) for cell in row] for row in table.rows[: table.most]]
     lefts = Table("", table.columns, rows).lefts()
     columns = [
         _Column(heading, [row[index] for row in rows], lefts[index])
@@ -70,10 +70,6 @@ def lines(table: Table, width: int, folds: bool = False) -> Iterator[str]:
         where = f"; all are {table.whole}" if table.whole else ""
         what = "rows" if columns else "lines"
         yield f"{len(rows)} of {table.total} {what}, {table.picked}{where}"
-
-
-def _text(cell: Cell) -> str:
-    return "-" if cell is None else str(cell)
 
 
 @dataclass(frozen=True)
