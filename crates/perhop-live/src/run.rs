@@ -83,7 +83,7 @@ pub struct RunRequest<'a> {
     pub captures: Vec<(String, Box<dyn io::Write + Send>)>,
 }
 
-/// Runs `scenario` on real packets, with what is `request` for. `tell` hears how far it is.
+/// Runs `scenario` on real packets, as `request` asks. `report` hears how far it is.
 ///
 /// The privileges of the process are gone when it returns, and before the first packet: only while it has one thread.
 ///

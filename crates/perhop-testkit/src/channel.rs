@@ -20,7 +20,7 @@ pub enum PacketEffect {
     Marked,
 }
 
-/// A line with a list of fates; after its end everything passes.
+/// A line with a list of effects; after its end everything passes.
 #[derive(Clone, Debug)]
 pub struct Line<T> {
     delay: Span,
@@ -31,7 +31,7 @@ pub struct Line<T> {
 }
 
 impl<T: Copy> Line<T> {
-    /// The n-th item sent has the n-th fate.
+    /// The n-th item sent meets the n-th effect.
     #[must_use]
     pub fn new(delay: Span, effects: &[PacketEffect]) -> Self {
         Self { delay, effects: effects.iter().copied().collect(), in_transit: BTreeMap::new(), sent: 0 }

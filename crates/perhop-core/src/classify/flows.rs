@@ -38,7 +38,7 @@ struct Known {
 }
 
 impl Flows {
-    /// The flows of `table`, and capacity for `capacity` others at a time. Of two flows in the table with the same five-tuple,
+    /// The flows of `table`, and room for `capacity` others at a time. Of two flows in the table with the same five-tuple,
     /// one direction or the other, packets are taken for the first's.
     #[must_use]
     pub fn new(table: &FlowTable, capacity: u32, idle: Span) -> Self {

@@ -97,7 +97,7 @@ impl Controller {
     }
 }
 
-/// The end of a packet at its turn.
+/// The verdict on a packet at its turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum AqmVerdict {
     Pass,

@@ -208,7 +208,7 @@ impl Early {
     }
 }
 
-/// Carries out `verdict` on an arrival; `fits` says whether its own colour has fits for it. Returns whether `fifo` has it now.
+/// Carries out `verdict` on an arrival; `fits` says whether its own colour has room for it. Returns whether `fifo` has it now.
 // not inlined, it takes a seventh of a decision to call
 #[inline(always)]
 #[must_use]

@@ -37,7 +37,7 @@ impl<Q: Queue<TestPacket>> Lab<Q> {
         self.now += span;
     }
 
-    /// A packet arrives; its fate, and its colour as observers saw it.
+    /// A packet arrives; its outcome, and its colour as observers saw it.
     pub fn arrival(&mut self, pkt: impl FnOnce(u32) -> TestPacket) -> (Outcome, Color) {
         let pkt = pkt(self.arrivals);
         let ecn = pkt.meta().ecn;

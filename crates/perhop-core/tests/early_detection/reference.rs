@@ -56,7 +56,7 @@ fn agree<Q: Queue<TestPacket>>(
 /// How many were accepted, marked, dropped by chance, by force, for want of room.
 type OutcomeCounts = [u32; 5];
 
-/// Every fate must have been met with often, or the agreement says little.
+/// Every outcome must have been met with often, or the agreement says little.
 fn often(counts: OutcomeCounts) {
     assert!(counts.iter().all(|&met| met > 2000), "{counts:?}");
 }

@@ -262,7 +262,7 @@ fn params(of: Options) -> PieParams {
     }
 }
 
-/// Phases of light and of heavy load, and of silence; every fate, departure and probability is compared.
+/// Phases of light and of heavy load, and of silence; every outcome, departure and probability is compared.
 #[test]
 fn the_queue_decides_as_the_pseudocode() {
     let mut counts = [0; 4];

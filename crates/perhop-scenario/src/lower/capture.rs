@@ -160,11 +160,11 @@ fn read_filter(pattern: &Pattern, at: &[Step], report: &mut Report) -> Option<Pa
 /// A rule that a capture breaks, as the end of a sentence, and a hint.
 type Refusal = (String, Option<String>);
 
-/// The first packet of the flow that is `filter` for, times in ns and lengths of all of them, and the first packets of
+/// The first packet of the flow that `filter` chooses, times in ns and lengths of all of them, and the first packets of
 /// some other flows that fit.
 type CapturedFlow = (IpPacket, Vec<(u64, Bytes)>, Vec<IpPacket>);
 
-/// Finds the packets of the flow that is `filter` for.
+/// Finds the packets of the flow that `filter` chooses.
 fn packets(file: &[u8], filter: &PacketFilter) -> Result<CapturedFlow, Refusal> {
     let mut flow: Option<(PacketFilter, IpPacket)> = None;
     let mut others: Vec<(PacketFilter, IpPacket)> = Vec::new();

@@ -51,7 +51,7 @@ fn a_policer_drops_what_the_arithmetic_says_packet_by_packet() {
     let mut tokens = Tokens::full(777_777, 4 * 500);
     let mut verdicts = [0_u64, 0];
     for step in at_edge.chunks(3) {
-        let [arrival, verdict, outcome] = step else { panic!("a packet without a fate: {step:?}") };
+        let [arrival, verdict, outcome] = step else { panic!("a packet without an outcome: {step:?}") };
         assert_eq!((arrival.event, arrival.mark), (PacketEvent::Delivered, Dscp::DEFAULT));
         let green = tokens.take(arrival.time.as_nanos(), 500);
         let color = if green { Color::Green } else { Color::Red };

@@ -8,8 +8,8 @@ use crate::channel::PacketEffect;
 use crate::laws::{connection, sender};
 use crate::tcp::{OLD, RFC};
 
-/// Fates of packets each way, as many as [`connection::networks`] has.
-const MOST_FATES: usize = 150;
+/// Effects on packets each way, as many as [`connection::networks`] has.
+const MOST_EFFECTS: usize = 150;
 
 /// Settings of a TCP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Arbitrary)]
@@ -77,7 +77,7 @@ impl<'a> Arbitrary<'a> for Connection {
         let mut network = connection::Network { delayed, windows, writes, ..Default::default() };
         let lengths: [u8; 2] = u.arbitrary()?;
         for (effects, length) in [&mut network.there, &mut network.back].into_iter().zip(lengths) {
-            for _ in 0..usize::from(length) % MOST_FATES {
+            for _ in 0..usize::from(length) % MOST_EFFECTS {
                 // three of four pass: where next to nothing does, a transfer is all time-outs
                 let passes = u.arbitrary::<u8>()? < 192;
                 effects.push(if passes { PacketEffect::Passes } else { u.arbitrary()? });

@@ -32,7 +32,7 @@ pub struct Network {
     pub writes: Vec<(u8, u16)>,
 }
 
-/// Random networks, in which a third of everything meets some fate for up to 150 packets each way.
+/// Random networks, in which a third of everything meets some effect for up to 150 packets each way.
 pub fn networks() -> impl Strategy<Value = Network> {
     let effects = || {
         let effect = prop_oneof![
@@ -85,7 +85,7 @@ pub fn delivers(params: &TcpParams, options: &Options, network: &Network) -> Sen
     let params = options.apply(params);
     let mut ends = Ends::new(&params, network);
     let mut writes = network.writes.iter().filter(|_| params.size.is_some() && !params.close);
-    // Each step delivers a packet or lets a timer expire; every fate costs at most one expiry and the segments that
+    // Each step delivers a packet or lets a timer expire; every effect costs at most one expiry and the segments that
     // go-back-N then sends again.
     let effects = network.there.len() + network.back.len() + network.windows.len();
     for _ in 0..400 * (100 + effects) {
