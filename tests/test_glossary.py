@@ -3,10 +3,13 @@
 Required are the tables of scenario and campaign files and the values of `kind` (from their schemas), the
 names that `perhop` exports, every command, every table of results, and the words in names of columns
 that have no entry as a whole, but for units, statistics and ordinary words.
+
+No name in the code is one that decision 0087 has replaced by a word of the field.
 """
 
 from __future__ import annotations
 
+import ast
 import json
 import re
 from collections import Counter
@@ -21,7 +24,8 @@ from perhop import _core
 from perhop.cli.parser import COMMANDS, build_app
 from perhop.run.tables import SCHEMA
 
-PAGE = Path(__file__).parents[1] / "docs/glossary.md"
+TOP = Path(__file__).parents[1]
+PAGE = TOP / "docs/glossary.md"
 UNITS = {"s", "bit", "bytes", "packets"}
 STATISTICS = {"mean", "min", "max", "p50", "p95", "p99", "p999"}
 ORDINARY = {
@@ -43,6 +47,30 @@ ORDINARY = {
     *("start", "time", "to", "value"),
 }
 """Words in names of columns that mean there what they mean anywhere."""
+
+REPLACED = {
+    *("Apart", "Asked", "Desk", "Fate", "Fates", "Few", "Heard", "Lane", "Said", "Seat", "Seats"),
+    *("Special", "Tap", "Told", "Under", "Watch"),
+    *("desk", "fate", "fates", "heard", "lane", "said", "seat", "seats", "tell", "told"),
+}
+"""Names that decision 0087 has replaced, but those that the field has for something else, as `Probe`."""
+
+REPLACED_IN_RUST = REPLACED | {"asked", "beside", "room"}
+
+KEPT = {
+    ("python/perhop/cli/queues.py", "Asked"),
+    ("python/perhop/judge/quantity.py", "Asked"),
+    ("python/perhop/papers/form.py", "Asked"),
+    # the table `[under]` of study.toml
+    ("python/perhop/papers/form.py", "Under"),
+    ("python/perhop/cli/serve.py", "tell"),
+    ("python/perhop/papers/folder.py", "tell"),
+    ("python/perhop/say/promises.py", "told"),
+    ("python/perhop/scenario/element.py", "told"),
+    ("python/perhop/serve/jobs.py", "told"),
+    ("python/perhop/units.py", "told"),
+}
+"""Such classes and functions of Python."""
 
 Schema = dict[str, Any]
 
@@ -163,6 +191,42 @@ def test_no_entry_is_about_a_word_that_is_gone() -> None:
         "AF43",
     }
     assert {word for _, terms, _, _ in entries() for word in code(terms)} - spoken == set()
+
+
+def names_in_rust(text: str) -> set[str]:
+    """Return the identifiers of code, without comments and literals."""
+    aside = r"""//[^\n]*|/\*.*?\*/|\br(#*)".*?"\1|"(?:\\.|[^"\\])*"|'(?:\\.|[^\\'])'"""
+    return set(re.findall(r"\b[A-Za-z_]\w*", re.sub(aside, " ", text, flags=re.DOTALL)))
+
+
+def names_in_python(text: str) -> set[str]:
+    """Return the names of classes and functions."""
+    defined = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    return {node.name for node in ast.walk(ast.parse(text)) if isinstance(node, defined)}
+
+
+def test_no_name_is_one_that_was_replaced() -> None:
+    found = set()
+    for folder, ending, names, replaced in (
+        ("crates", "rs", names_in_rust, REPLACED_IN_RUST),
+        ("python", "py", names_in_python, REPLACED),
+    ):
+        files = sorted((TOP / folder).rglob(f"*.{ending}"))
+        assert len(files) > 200
+        for file in files:
+            place = file.relative_to(TOP).as_posix()
+            found |= {(place, name) for name in names(file.read_text(encoding="utf-8")) & replaced}
+    assert found == KEPT
+
+
+def test_a_name_is_seen_where_it_is_one() -> None:
+    text = """
+// Told
+fn told<'a>(x: &'a str) -> char { format!(r#"room "said" {x}"#, "\\"heard"); let seat = '"'; '\\'' }
+/* Desk */ struct Fate(Toldest);
+"""
+    assert names_in_rust(text) & REPLACED_IN_RUST == {"told", "seat", "Fate"}
+    assert names_in_python("class Seat:\n    def told(self): said = heard") & REPLACED == {"Seat", "told"}
 
 
 @pytest.mark.parametrize("link", sorted(set(re.findall(r"\]\(([^)]+)\)", PAGE.read_text(encoding="utf-8")))))

@@ -170,9 +170,9 @@ fn words(arguments: &[String], until: Span, mode: &str) -> Vec<String> {
 }
 
 /// What the script printed.
-struct Said(String);
+struct NsOutput(String);
 
-impl Said {
+impl NsOutput {
     fn get(&self, what: &str) -> Result<u64, String> {
         let value = |line: &str| line.strip_prefix(what)?.strip_prefix(' ')?.parse().ok();
         self.0.lines().find_map(value).ok_or_else(|| format!("`ns` printed no {what}"))
@@ -180,7 +180,7 @@ impl Said {
 }
 
 /// What ns-2 printed, and its user time.
-fn run(arguments: &[String], until: Span, mode: &str) -> Result<(Said, f64), String> {
+fn run(arguments: &[String], until: Span, mode: &str) -> Result<(NsOutput, f64), String> {
     let before = user_s(UsageWho::RUSAGE_CHILDREN);
     let output = match Command::new("ns").args(words(arguments, until, mode)).output() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
@@ -190,7 +190,7 @@ fn run(arguments: &[String], until: Span, mode: &str) -> Result<(Said, f64), Str
     };
     let user = user_s(UsageWho::RUSAGE_CHILDREN) - before;
     if output.status.success() {
-        return Ok((Said(String::from_utf8_lossy(&output.stdout).into_owned()), user));
+        return Ok((NsOutput(String::from_utf8_lossy(&output.stdout).into_owned()), user));
     }
     let error = String::from_utf8_lossy(&output.stderr);
     Err(format!("`ns` failed: {}", error.lines().next().unwrap_or("no message")))

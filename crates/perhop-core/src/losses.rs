@@ -70,13 +70,13 @@ impl Losses {
     /// Decides about a packet, and marks it where the list says so. What cannot carry a mark is lost instead, as at a
     /// queue that marks (RFC 3168 section 5).
     pub fn decide(&mut self, pkt: &mut impl OnWire) -> LossVerdict {
-        let fate = self.fate(pkt);
-        self.lost += u64::from(fate != LossVerdict::Pass);
-        fate
+        let verdict = self.verdict(pkt);
+        self.lost += u64::from(verdict != LossVerdict::Pass);
+        verdict
     }
 
-    fn fate(&mut self, pkt: &mut impl OnWire) -> LossVerdict {
-        let listed = self.listed_fate(pkt);
+    fn verdict(&mut self, pkt: &mut impl OnWire) -> LossVerdict {
+        let listed = self.listed_verdict(pkt);
         // the chain goes on with every packet
         if self.bursts.as_mut().is_some_and(GilbertElliott::loses) {
             return LossVerdict::Lost(DropReason::Loss);
@@ -90,7 +90,7 @@ impl Losses {
     }
 
     /// The list's decision; it counts every arrival of its packets.
-    fn listed_fate(&mut self, pkt: &mut impl OnWire) -> LossVerdict {
+    fn listed_verdict(&mut self, pkt: &mut impl OnWire) -> LossVerdict {
         if self.listed.is_empty() {
             return LossVerdict::Pass;
         }

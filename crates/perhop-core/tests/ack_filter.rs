@@ -19,7 +19,7 @@ const BOTH: [AckFilter; 2] = [AckFilter::Conservative, AckFilter::Aggressive];
 struct Pkt {
     id: u32,
     meta: Meta,
-    said: Option<Acknowledgment>,
+    ack: Option<Acknowledgment>,
 }
 
 impl Packet for Pkt {
@@ -32,32 +32,32 @@ impl Packet for Pkt {
     }
 
     fn acknowledgment(&self) -> Option<Acknowledgment> {
-        self.said
+        self.ack
     }
 }
 
 impl Pkt {
     /// A pure ACK of 40 bytes.
     fn ack(number: u32) -> Self {
-        let said = Acknowledgment::new(number, true);
+        let ack = Acknowledgment::new(number, true);
         let tcp = Some(TcpView { ack: number, flags: 0x10, ..TcpView::default() });
         let meta = Meta { len: Bytes(40), kind: Kind::PureAck, dir: Dir::Reverse, tcp, ..Meta::default() };
-        Self { id: 0, meta, said: Some(said) }
+        Self { id: 0, meta, ack: Some(ack) }
     }
 
     fn data() -> Self {
         let tcp = Some(TcpView::default());
         let meta = Meta { len: Bytes(1500), kind: Kind::Data, dir: Dir::Reverse, tcp, ..Meta::default() };
-        Self { id: 0, meta, said: None }
+        Self { id: 0, meta, ack: None }
     }
 
     fn with(mut self, change: impl FnOnce(&mut Acknowledgment)) -> Self {
-        change(self.said.as_mut().expect("an acknowledgment"));
+        change(self.ack.as_mut().expect("an acknowledgment"));
         self
     }
 
     fn sack(self, blocks: &[(u32, u32)]) -> Self {
-        self.with(|said| blocks.iter().for_each(|(start, end)| said.add_sack(*start, *end)))
+        self.with(|ack| blocks.iter().for_each(|(start, end)| ack.add_sack(*start, *end)))
     }
 
     fn congestion(mut self, flags: u8) -> Self {
@@ -123,11 +123,11 @@ fn the_first_of_two_redundant_ones_goes_and_aggressively_the_only_one() {
 //= test ackfilter-ack_filter-trigger
 #[test]
 fn only_an_acknowledgment_of_the_same_flow_makes_redundant() {
-    let first = [Pkt::ack(1000), Pkt::ack(2000).with(|said| said.alone = false)];
+    let first = [Pkt::ack(1000), Pkt::ack(2000).with(|ack| ack.alone = false)];
     let then = |last: Pkt| filtered(AckFilter::Conservative, &[&first[..1], &first[..1], &[last]].concat());
     assert_eq!(then(Pkt::ack(2000)), [0]);
     // data that acknowledge do, too
-    let mut data = Pkt::ack(2000).with(|said| said.alone = false);
+    let mut data = Pkt::ack(2000).with(|ack| ack.alone = false);
     (data.meta.kind, data.meta.len) = (Kind::Data, Bytes(1500));
     assert_eq!(then(data), [0]);
     for other in [Pkt::data(), Pkt::ack(2000).of(1, Dir::Reverse), Pkt::ack(2000).of(0, Dir::Forward)] {
@@ -139,14 +139,14 @@ fn only_an_acknowledgment_of_the_same_flow_makes_redundant() {
 //= test ackfilter-may_drop-numbers
 #[test]
 fn what_says_more_stays() {
-    let after = Pkt::ack(2000).with(|said| said.timestamps = Some((7, u32::MAX)));
+    let after = Pkt::ack(2000).with(|ack| ack.timestamps = Some((7, u32::MAX)));
     let stays = |first: Pkt| filtered(AckFilter::Aggressive, &[first, after.clone()]).is_empty();
     assert!(!stays(Pkt::ack(1999)));
     assert!(stays(Pkt::ack(2000)), "a duplicate");
     assert!(stays(Pkt::ack(2001)), "a later one");
     assert!(!stays(Pkt::ack(2000u32.wrapping_sub(1 << 30))), "before it, modulo 2^32");
-    assert!(stays(Pkt::ack(1000).with(|said| said.alone = false)), "a FIN, say");
-    let stamped = |value, echo| Pkt::ack(1000).with(|said| said.timestamps = Some((value, echo)));
+    assert!(stays(Pkt::ack(1000).with(|ack| ack.alone = false)), "a FIN, say");
+    let stamped = |value, echo| Pkt::ack(1000).with(|ack| ack.timestamps = Some((value, echo)));
     assert!(!stays(stamped(7, u32::MAX)) && !stays(stamped(6, u32::MAX - 1)));
     assert!(stays(stamped(8, u32::MAX)), "a later clock");
     assert!(stays(stamped(7, 0)), "a later echo");
@@ -233,15 +233,15 @@ fn flow_queueing_filters_by_its_queues() {
     assert_eq!(left, [27, 28, 29]);
 }
 
-/// Whether `later` acknowledges all that `said` does.
-fn says_as_much(later: &Pkt, said: &Acknowledgment) -> bool {
+/// Whether `later` acknowledges all that `ack` does.
+fn says_as_much(later: &Pkt, ack: &Acknowledgment) -> bool {
     let Some(then) = later.acknowledgment() else { return false };
     let holds = |(start, end): &(u32, u32)| {
         let within =
             |(from, to): &(u32, u32)| start.wrapping_sub(*from) < 1 << 31 && to.wrapping_sub(*end) < 1 << 31;
         then.sack().iter().any(within)
     };
-    then.number.wrapping_sub(said.number) < 1 << 31 && said.sack().iter().all(holds)
+    then.number.wrapping_sub(ack.number) < 1 << 31 && ack.sack().iter().all(holds)
 }
 
 /// Any arrivals of two flows: only pure ACKs are dropped; for each of them one that came later and went on says as much; no
@@ -270,7 +270,7 @@ fn nothing_is_lost() {
                 }
                 let pkt = match draws.below(12) {
                     0 => Pkt::data(),
-                    1 => Pkt::ack(*number).with(|said| said.alone = false),
+                    1 => Pkt::ack(*number).with(|ack| ack.alone = false),
                     _ => Pkt::ack(*number).sack(&blocks[..draws.below(4) as usize]),
                 };
                 let pkt = Pkt { id: sent.len() as u32, ..pkt.of(flow, Dir::Reverse).congestion(flags) };
@@ -288,21 +288,21 @@ fn nothing_is_lost() {
         assert!(out.is_sorted() && sink.0.iter().all(|(_, why)| *why == DropReason::AckFilter));
         let of = |id: u32| &sent[id as usize];
         for id in gone {
-            let said = of(id).acknowledgment().expect("an acknowledgment");
-            assert!(said.alone);
+            let ack = of(id).acknowledgment().expect("an acknowledgment");
+            assert!(ack.alone);
             let later = out[out.partition_point(|out| *out < id)..].iter().map(|id| of(*id));
             let mut own = later.filter(|pkt| pkt.meta.flow == of(id).meta.flow).take(60);
-            assert!(own.any(|pkt| says_as_much(pkt, &said)), "{id} was lost");
+            assert!(own.any(|pkt| says_as_much(pkt, &ack)), "{id} was lost");
         }
         for flow in [0, 1].map(FlowId) {
-            let heard = |ids: &mut dyn Iterator<Item = &Pkt>| {
+            let changes = |ids: &mut dyn Iterator<Item = &Pkt>| {
                 let own = ids.filter(|pkt| pkt.meta.flow == flow);
-                let mut said: Vec<u8> =
+                let mut flags: Vec<u8> =
                     own.map(|pkt| pkt.meta.tcp.expect("TCP").flags & (ECE | CWR)).collect();
-                said.dedup();
-                said
+                flags.dedup();
+                flags
             };
-            let (all, through) = (heard(&mut sent.iter()), heard(&mut out.iter().map(|id| of(*id))));
+            let (all, through) = (changes(&mut sent.iter()), changes(&mut out.iter().map(|id| of(*id))));
             assert!(all.len() > 100 && all == through, "a change of flow {flow:?} was lost");
         }
     }

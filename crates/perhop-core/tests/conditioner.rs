@@ -100,7 +100,7 @@ fn colours_are_remarked_or_dropped() {
     let verdicts = [Color::Green, Color::Yellow, Color::Red].map(|color| (color, Dscp::DEFAULT));
     assert_eq!(colors, [verdicts, verdicts].concat());
     assert_eq!(sink.of(Event::Dropped(DropReason::Policed)).count(), 2);
-    assert!(sink.heard.iter().all(|heard| (heard.at, heard.site) == (NOW, SITE)));
+    assert!(sink.events.iter().all(|recorded| (recorded.at, recorded.site) == (NOW, SITE)));
 
     let stats = *edge.stats();
     assert_eq!((stats.green, stats.yellow, stats.red), (packets(2), packets(2), packets(2)));
@@ -185,7 +185,7 @@ fn shaped_packets_wait_their_turn_and_the_others_go_on() {
     let (held, gone) = (Passage::Held, Passage::Gone);
     assert_eq!(out, [Passage::On(0), Passage::On(1), held, held, Passage::On(4), gone]);
     let dropped: Vec<_> =
-        sink.heard.iter().filter(|h| h.event == Event::Dropped(DropReason::Shaper)).collect();
+        sink.events.iter().filter(|h| h.event == Event::Dropped(DropReason::Shaper)).collect();
     assert_eq!(dropped.iter().map(|h| h.site).collect::<Vec<_>>(), [SHAPER]);
     assert_eq!((edge.held(), edge.stats().dropped, edge.conserved()), (packets(2), packets(1), true));
 
@@ -395,8 +395,8 @@ proptest! {
                 }
             };
             gone = out.map_or(gone, |pkt| (gone.0 + 1, gone.1 + pkt.meta().len.0));
-            let lost = sink.heard.iter().filter(|heard| matches!(heard.event, Event::Dropped(_)));
-            let lost = lost.fold((0, 0), |(packets, bytes), heard| (packets + 1, bytes + heard.meta.len.0));
+            let lost = sink.events.iter().filter(|recorded| matches!(recorded.event, Event::Dropped(_)));
+            let lost = lost.fold((0, 0), |(packets, bytes), recorded| (packets + 1, bytes + recorded.meta.len.0));
             let held = edge.held();
             prop_assert_eq!(came, (gone.0 + lost.0 + held.packets, gone.1 + lost.1 + held.bytes.0));
             prop_assert!(edge.conserved(), "{:?} with {:?}", edge.stats(), held);

@@ -5,7 +5,7 @@ use perhop_core::sink::{DropReason, SiteId};
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::{Bytes, QueueSize};
 use perhop_testkit::packet::{TestPacket, id};
-use perhop_testkit::sink::{Event, Heard, Recorder};
+use perhop_testkit::sink::{Event, RecordedEvent, Recorder};
 
 const SITE: SiteId = SiteId(3);
 const DROPPED: Event = Event::Dropped(DropReason::Overflow);
@@ -58,12 +58,12 @@ fn the_time_of_the_enqueue_stays_with_the_packet() {
     let mut sink = Recorder::default();
     let at = Instant::ZERO + Span::from_millis(5);
     fifo.enqueue(at, TestPacket::data(0), &mut sink);
-    let heard = sink.heard[0];
-    assert_eq!((heard.at, heard.site, heard.event), (at, SITE, Event::Enqueued));
-    assert_eq!(fifo.peek(), Some(&heard.meta));
-    assert_eq!(heard.meta.enqueued_at, at);
+    let recorded = sink.events[0];
+    assert_eq!((recorded.at, recorded.site, recorded.event), (at, SITE, Event::Enqueued));
+    assert_eq!(fifo.peek(), Some(&recorded.meta));
+    assert_eq!(recorded.meta.enqueued_at, at);
 
     fifo.enqueue(at + Span::from_millis(1), TestPacket::data(1), &mut sink);
-    let dropped = Heard { at: at + Span::from_millis(1), event: DROPPED, ..sink.heard[1] };
-    assert_eq!(sink.heard[1], dropped);
+    let dropped = RecordedEvent { at: at + Span::from_millis(1), event: DROPPED, ..sink.events[1] };
+    assert_eq!(sink.events[1], dropped);
 }

@@ -30,7 +30,7 @@ fn table() -> FlowTable {
 /// What is said of [`Flows`], without care for time or memory: forward keys with number and age.
 struct Model {
     flows: BTreeMap<FlowKey, (u32, u64)>,
-    room: usize,
+    capacity: usize,
 }
 
 impl Model {
@@ -42,7 +42,7 @@ impl Model {
                 return Some((FlowId(*id), dir));
             }
         }
-        if !enter || self.flows.len() == self.room + 2 {
+        if !enter || self.flows.len() == self.capacity + 2 {
             return None;
         }
         let free = (0..).find(|id| self.flows.values().all(|(taken, _)| taken != id))?;
@@ -58,7 +58,7 @@ proptest! {
         packets in vec((0u64..7, 0u128..3, 0u128..3, prop_oneof![Just(80u16), Just(1000)], any::<[bool; 2]>()), 0..80),
     ) {
         let mut flows = Flows::new(&table(), 3, IDLE);
-        let mut model = Model { flows: table().iter().map(|(id, flow)| (flow.key, (id.0, 0))).collect(), room: 3 };
+        let mut model = Model { flows: table().iter().map(|(id, flow)| (flow.key, (id.0, 0))).collect(), capacity: 3 };
         let mut now = 0;
         for (wait, src, dst, port, [back, enter]) in packets {
             now += wait;

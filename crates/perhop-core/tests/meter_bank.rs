@@ -16,7 +16,7 @@ const SECOND: Span = Span::from_secs(1);
 /// Red once something came back, until no packet came for a second. Counts the calls at deadlines, of all copies.
 #[derive(Clone, Debug, Default)]
 struct Listener {
-    heard: usize,
+    observed: usize,
     deadline: Option<Instant>,
     woken: Arc<AtomicUsize>,
 }
@@ -29,7 +29,7 @@ impl Timed for Listener {
     fn on_timeout(&mut self, now: Instant) {
         self.woken.fetch_add(1, Ordering::Relaxed);
         if self.deadline.is_some_and(|at| at <= now) {
-            (self.deadline, self.heard) = (None, 0);
+            (self.deadline, self.observed) = (None, 0);
         }
     }
 }
@@ -37,11 +37,11 @@ impl Timed for Listener {
 impl Meter for Listener {
     fn measure(&mut self, now: Instant, _meta: &Meta) -> Color {
         self.deadline = Some(now + SECOND);
-        if self.heard > 0 { Color::Red } else { Color::Green }
+        if self.observed > 0 { Color::Red } else { Color::Green }
     }
 
     fn observe_reverse(&mut self, _now: Instant, _meta: &Meta) {
-        self.heard += 1;
+        self.observed += 1;
     }
 
     fn has_deadlines(&self) -> bool {

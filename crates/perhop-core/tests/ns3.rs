@@ -215,13 +215,13 @@ fn pie_differs(recording: &str, params: PieParams, plays_drops: bool) -> Option<
             "early" if !plays_drops => queue.probability() > 0.0,
             what => {
                 queue.enqueue(line.now, TestPacket::data(line.number()).len(line.len), &mut sink);
-                let told = match what {
+                let expected = match what {
                     "in" => Event::Enqueued,
                     "early" => Event::Dropped(DropReason::Early),
                     "full" => Event::Dropped(DropReason::Overflow),
                     _ => panic!("{line:?}"),
                 };
-                sink.heard.iter().map(|heard| heard.event).eq([told])
+                sink.events.iter().map(|recorded| recorded.event).eq([expected])
             }
         };
         if !same {

@@ -23,28 +23,28 @@ const LIMIT: QueueSize = QueueSize::Packets(2);
 
 /// What a scheduler was told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Told {
+enum SchedulerCall {
     Enqueued(u16, u32),
     Emptied(u16),
     Served(u16, u32),
 }
 
 /// Strict priority that notes what it is told.
-struct Noting(Arc<Mutex<Vec<Told>>>);
+struct Noting(Arc<Mutex<Vec<SchedulerCall>>>);
 
 impl Noting {
-    fn note(&self, told: Told) {
-        self.0.lock().expect("no test panics while it notes").push(told);
+    fn note(&self, call: SchedulerCall) {
+        self.0.lock().expect("no test panics while it notes").push(call);
     }
 }
 
 impl Scheduler for Noting {
     fn on_enqueued(&mut self, _now: Instant, class: ClassId, meta: &Meta) {
-        self.note(Told::Enqueued(class.0, id(meta)));
+        self.note(SchedulerCall::Enqueued(class.0, id(meta)));
     }
 
     fn on_emptied(&mut self, _now: Instant, class: ClassId) {
-        self.note(Told::Emptied(class.0));
+        self.note(SchedulerCall::Emptied(class.0));
     }
 
     fn select(&mut self, now: Instant, heads: &dyn Heads) -> Select {
@@ -52,7 +52,7 @@ impl Scheduler for Noting {
     }
 
     fn on_served(&mut self, _now: Instant, class: ClassId, served: &Meta) {
-        self.note(Told::Served(class.0, id(served)));
+        self.note(SchedulerCall::Served(class.0, id(served)));
     }
 }
 
@@ -66,41 +66,52 @@ fn departure(port: &mut Port<TestPacket>, sink: &mut Recorder) -> Option<u32> {
 
 #[test]
 fn the_scheduler_hears_of_every_arrival_departure_and_emptying() {
-    let told = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::new(Mutex::new(Vec::new()));
     let class = |site| Class::new(SiteId(site), Box::new(AtItsTurn::new(SiteId(site), LIMIT)));
     let selectors: [&[Selector]; 2] = [&[Selector::PureAck], &[Selector::Data]];
     let classifier = Box::new(KindClassifier::new(selectors));
-    let mut port = Port::new(PORT, classifier, vec![class(0), class(1)], Box::new(Noting(Arc::clone(&told))));
+    let mut port = Port::new(PORT, classifier, vec![class(0), class(1)], Box::new(Noting(Arc::clone(&log))));
     let mut sink = Recorder::default();
-    let heard = || std::mem::take(&mut *told.lock().expect("no test panics while it notes"));
+    let calls = || std::mem::take(&mut *log.lock().expect("no test panics while it notes"));
 
     for number in 1..=3 {
         port.enqueue(NOW, TestPacket::data(number), &mut sink);
     }
-    assert_eq!(heard(), [Told::Enqueued(1, 1), Told::Enqueued(1, 2)], "the third found no room");
+    assert_eq!(
+        calls(),
+        [SchedulerCall::Enqueued(1, 1), SchedulerCall::Enqueued(1, 2)],
+        "the third found no room"
+    );
 
     port.enqueue(NOW, TestPacket::pure_ack(4).color(Color::Red), &mut sink);
     assert_eq!(departure(&mut port, &mut sink), Some(1));
-    assert_eq!(heard(), [Told::Enqueued(0, 4), Told::Emptied(0), Told::Served(1, 1)]);
+    assert_eq!(
+        calls(),
+        [SchedulerCall::Enqueued(0, 4), SchedulerCall::Emptied(0), SchedulerCall::Served(1, 1)]
+    );
 
     let late = NOW + PATIENCE;
     assert_eq!(port.next_timeout(), Some(late));
     port.on_timeout(late, &mut sink);
-    assert_eq!(heard(), [Told::Emptied(1)], "2 was dropped at its deadline");
+    assert_eq!(calls(), [SchedulerCall::Emptied(1)], "2 was dropped at its deadline");
     port.on_timeout(late, &mut sink);
-    assert_eq!((heard(), port.next_timeout()), (vec![], None));
+    assert_eq!((calls(), port.next_timeout()), (vec![], None));
     assert!(port.is_empty());
     assert_eq!(departure(&mut port, &mut sink), None);
 
     port.enqueue(NOW, TestPacket::pure_ack(5), &mut sink);
     assert_eq!(departure(&mut port, &mut sink), Some(5));
-    assert_eq!(heard(), [Told::Enqueued(0, 5), Told::Served(0, 5), Told::Emptied(0)], "the last one left");
+    assert_eq!(
+        calls(),
+        [SchedulerCall::Enqueued(0, 5), SchedulerCall::Served(0, 5), SchedulerCall::Emptied(0)],
+        "the last one left"
+    );
 }
 
 /// Of a packet of 100 bytes and one of 1500, which pass the limit, half the bytes is both.
 #[test]
 fn the_scheduler_hears_of_a_queue_that_an_arrival_empties() {
-    let told = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::new(Mutex::new(Vec::new()));
     let params = FqParams {
         limit: QueueSize::Packets(1),
         queues: 1,
@@ -111,12 +122,15 @@ fn the_scheduler_hears_of_a_queue_that_an_arrival_empties() {
     let queue = Fq::new(SiteId(0), params, Stream::new(1, 0, "queue"), fifo).expect("sound parameters");
     let classifier = Box::new(KindClassifier::new([[Selector::Any].as_slice()]));
     let class = Class::new(SiteId(0), Box::new(queue));
-    let mut port = Port::new(PORT, classifier, vec![class], Box::new(Noting(Arc::clone(&told))));
+    let mut port = Port::new(PORT, classifier, vec![class], Box::new(Noting(Arc::clone(&log))));
     let mut sink = Recorder::default();
     port.enqueue(NOW, TestPacket::data(1).len(100), &mut sink);
     port.enqueue(NOW, TestPacket::data(2), &mut sink);
-    let heard = std::mem::take(&mut *told.lock().expect("no test panics while it notes"));
-    assert_eq!(heard, [Told::Enqueued(0, 1), Told::Enqueued(0, 2), Told::Emptied(0)]);
+    let calls = std::mem::take(&mut *log.lock().expect("no test panics while it notes"));
+    assert_eq!(
+        calls,
+        [SchedulerCall::Enqueued(0, 1), SchedulerCall::Enqueued(0, 2), SchedulerCall::Emptied(0)]
+    );
     let stats = port.classes()[0].stats();
     assert_eq!((stats.dropped.packets, port.is_empty()), (2, true));
 }
@@ -141,7 +155,7 @@ fn counts_what_passes_and_the_longest_queue() {
     assert!(stats.conserved(port.classes()[0].backlog()));
     assert!(!stats.conserved(count(1, 28)));
 
-    let heard: Vec<_> = sink.heard.iter().map(|h| (h.event, id(&h.meta), h.site.0)).collect();
+    let recorded: Vec<_> = sink.events.iter().map(|h| (h.event, id(&h.meta), h.site.0)).collect();
     let dropped = Event::Dropped(DropReason::Overflow);
     let expected = [
         (Event::Enqueued, 1, 0),
@@ -151,7 +165,7 @@ fn counts_what_passes_and_the_longest_queue() {
         (Event::Sent, 1, 0),
         (Event::Sent, 2, 0),
     ];
-    assert_eq!(heard, expected);
+    assert_eq!(recorded, expected);
 }
 
 /// Two that can be marked, one that came marked and a red one: what the queue does at their turn is counted as it is told.
@@ -191,7 +205,7 @@ fn a_packet_that_no_class_takes_is_dropped_at_the_port() {
     let mut port = Port::new(PORT, classifier, vec![class], Box::new(StrictPriority));
     let mut sink = Recorder::default();
     port.enqueue(NOW, TestPacket::data(1), &mut sink);
-    assert_eq!(sink.heard.len(), 1);
-    assert_eq!((sink.heard[0].event, sink.heard[0].site), (Event::Dropped(DropReason::Unclassified), PORT));
+    assert_eq!(sink.events.len(), 1);
+    assert_eq!((sink.events[0].event, sink.events[0].site), (Event::Dropped(DropReason::Unclassified), PORT));
     assert_eq!(port.classes()[0].stats().offered, Backlog::default());
 }

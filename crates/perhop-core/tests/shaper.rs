@@ -58,11 +58,11 @@ impl Reference {
             return (true, false);
         }
         let bytes: u64 = self.waiting.iter().map(|(_, len)| len).sum();
-        let room = match self.limit {
+        let fits = match self.limit {
             QueueSize::Packets(most) => (self.waiting.len() as u64) < most,
             QueueSize::Bytes(most) => bytes + len <= most,
         };
-        let kept = room && Ratio::from(len) <= self.burst;
+        let kept = fits && Ratio::from(len) <= self.burst;
         if kept {
             self.waiting.push_back((id, len));
         }
@@ -128,11 +128,11 @@ proptest! {
         for (id, op) in (0u32..).zip(ops) {
             match op {
                 Op::Push(len) => {
-                    let before = sink.heard.len();
+                    let before = sink.events.len();
                     let passed = shaper.push(ns(now), PortId(0), TestPacket::data(id).len(len), &mut sink).on();
                     let (passes, kept) = rule.push(now, id, len);
                     prop_assert_eq!(passed.map(|pkt| pkt.id()), passes.then_some(id));
-                    let dropped: Vec<_> = sink.heard[before..].iter().map(|h| (h.event, h.site, h.at)).collect();
+                    let dropped: Vec<_> = sink.events[before..].iter().map(|h| (h.event, h.site, h.at)).collect();
                     let drop = (Event::Dropped(DropReason::Shaper), SITE, ns(now));
                     prop_assert_eq!(dropped, if passes || kept { vec![] } else { vec![drop] });
                 }

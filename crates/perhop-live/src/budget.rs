@@ -92,7 +92,7 @@ const STALLED: f64 = 0.01;
 
 impl Errors {
     /// Takes in what the thread that sends UDP has reported.
-    pub fn heard(&mut self, report: Report) {
+    pub fn take_report(&mut self, report: Report) {
         (self.sources, self.unsent, self.sending) = (report.lag, report.refused, report.share);
     }
 
@@ -217,8 +217,9 @@ mod tests {
         }
         assert_eq!(errors.over(RUN, Endpoint::Own), Vec::<String>::new());
         errors.stalls.woken(at(60_000), at(60_002));
-        let told = "the run stood still for 1.003 % of its time, in stalls of more than 0.5 ms (at most 1 %)";
-        assert_eq!(errors.over(RUN, Endpoint::Own), [told]);
+        let expected =
+            "the run stood still for 1.003 % of its time, in stalls of more than 0.5 ms (at most 1 %)";
+        assert_eq!(errors.over(RUN, Endpoint::Own), [expected]);
         // what is shorter than that is how late packets may be
         let mut errors = Errors::default();
         for ms in 0..60_000 {
@@ -236,10 +237,10 @@ mod tests {
         assert!((errors.sending.most - 0.946).abs() < 1e-9);
         assert_eq!(errors.over(RUN, Endpoint::Own), Vec::<String>::new());
         errors.unread = 3;
-        let told = errors.over(RUN, Endpoint::Own);
-        assert_eq!(told.len(), 2, "{told:?}");
+        let messages = errors.over(RUN, Endpoint::Own);
+        assert_eq!(messages.len(), 2, "{messages:?}");
         let stops = "sending UDP took 95 % of a processor: above 95 % the kernel stops a thread of SCHED_FIFO for up to 50 ms of each second";
-        assert!(told[1].starts_with(stops), "{told:?}");
+        assert!(messages[1].starts_with(stops), "{messages:?}");
         errors.limit = None;
         assert_eq!(errors.over(RUN, Endpoint::Own).len(), 1);
     }

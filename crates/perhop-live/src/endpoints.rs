@@ -51,7 +51,7 @@ pub enum Data {
         close: bool,
     },
     /// Loads of an application, as it asks for them.
-    Asked {
+    OnDemand {
         /// Which one, by its place in [`Work::applications`].
         application: usize,
         /// Bytes that the kernel has had.
@@ -178,7 +178,7 @@ impl Loop {
             self.report.broken.push(format!("flow {} could not connect: {error}", sender.name));
             return Ok(());
         }
-        if let Data::Asked { application, .. } = sender.data {
+        if let Data::OnDemand { application, .. } = sender.data {
             sender.socket.tell_acknowledgments()?;
             let slot = u32::try_from(self.items.len()).map_err(io::Error::other)?;
             self.applications[application].1.add_line(slot);
@@ -199,7 +199,7 @@ impl Loop {
                 }
             }
             Item::Sender(sender) => {
-                if let Data::Asked { application, written, .. } = sender.data {
+                if let Data::OnDemand { application, written, .. } = sender.data {
                     // one that has nothing to write meets no error by writing
                     if let Err(error) = sender.socket.ended() {
                         self.report.broken.push(format!("flow {}: {error}", sender.name));
@@ -242,7 +242,7 @@ impl Loop {
     fn write(&mut self, application: usize) -> io::Result<()> {
         while let Some((slot, bytes)) = self.applications[application].1.poll_write() {
             let id = slot as usize;
-            if let Item::Sender(Sender { data: Data::Asked { left, .. }, .. }) = &mut self.items[id] {
+            if let Item::Sender(Sender { data: Data::OnDemand { left, .. }, .. }) = &mut self.items[id] {
                 *left += bytes.0;
                 self.push(id)?;
             }
@@ -304,7 +304,7 @@ impl Sender {
         loop {
             let left = match self.data {
                 Data::Endless => u64::MAX,
-                Data::Transfer { left, .. } | Data::Asked { left, .. } => left,
+                Data::Transfer { left, .. } | Data::OnDemand { left, .. } => left,
             };
             let most = usize::try_from(left).unwrap_or(usize::MAX).min(zeros.len());
             if most == 0 {
@@ -314,7 +314,7 @@ impl Sender {
             match &mut self.data {
                 Data::Endless => {}
                 Data::Transfer { left, .. } => *left -= sent as u64,
-                Data::Asked { written, left, .. } => {
+                Data::OnDemand { written, left, .. } => {
                     *written += sent as u64;
                     *left -= sent as u64;
                 }
@@ -384,18 +384,18 @@ mod tests {
             size: Variate::Fixed(1000),
             think: Variate::Fixed(Span::from_secs(9).as_nanos()),
         };
-        let asked = || Data::Asked { application: 0, written: 0, left: 0 };
+        let data = || Data::OnDemand { application: 0, written: 0, left: 0 };
         let application =
             || vec![(0, Application::new(0, kind.clone(), RandomStream::new(1, 0, "web"), Instant::ZERO))];
         let mut kept = None;
-        let report = served(asked(), application(), |mut stream| {
+        let report = served(data(), application(), |mut stream| {
             stream.read_exact(&mut [0; 1000]).expect("data");
             kept = Some(stream);
         });
         assert_eq!((report.broken.len(), report.applications[0].1.loads().len()), (0, 1));
         assert!(report.applications[0].1.loads()[0].took().is_some());
         // what was acknowledged and not read makes its end a reset, while nothing is written
-        let report = served(asked(), application(), reset);
+        let report = served(data(), application(), reset);
         assert_eq!(report.broken.len(), 1, "{:?}", report.broken);
         assert!(report.broken[0].starts_with("flow short: Connection reset by peer"), "{:?}", report.broken);
     }

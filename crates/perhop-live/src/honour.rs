@@ -502,9 +502,12 @@ duration = "1s"
         let names: Vec<_> = scenario.flows.iter().map(|flow| options(flow).congestion).collect();
         assert_eq!(names, ["bbr", "reno"]);
         let differences = |scenario: &Scenario| honour(scenario).expect("for a kernel").differences;
-        let told = differences(&scenario);
-        assert!(told.iter().any(|how| how.starts_with("cc: the kernel's bbr grows the window")), "{told:?}");
-        assert!(told.contains("loss_window: cwnd is halved"), "{told:?}");
+        let found = differences(&scenario);
+        assert!(
+            found.iter().any(|how| how.starts_with("cc: the kernel's bbr grows the window")),
+            "{found:?}"
+        );
+        assert!(found.contains("loss_window: cwnd is halved"), "{found:?}");
         let mut both = scenario;
         both.flows.truncate(1);
         both.flows[0].tcp.params.loss_window = LossWindow::Window;

@@ -97,7 +97,7 @@ impl Intake {
     ) -> Result<(), Refused> {
         let contents = frame.get_mut();
         let view = perhop_wire::parse(&contents.bytes).map_err(|_| Refused::Foreign)?;
-        let (flow, dir) = flow_of(&view).ok_or_else(|| beside(&view, &contents.bytes))?;
+        let (flow, dir) = flow_of(&view).ok_or_else(|| refusal(&view, &contents.bytes))?;
         let known = self.flows.get_mut(flow.0 as usize).ok_or(Refused::Foreign)?;
         if !perhop_wire::checksums(&contents.bytes).good() {
             return Err(Refused::Checksum);
@@ -141,7 +141,7 @@ impl Intake {
 }
 
 /// The kind of a packet of no flow.
-fn beside(view: &View, bytes: &[u8]) -> Refused {
+fn refusal(view: &View, bytes: &[u8]) -> Refused {
     if let Some(at) = probes::sent(view, bytes) {
         return Refused::Probe(at);
     }

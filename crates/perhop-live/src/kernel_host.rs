@@ -18,7 +18,7 @@ use perhop_core::sink::{DropReason, SiteId};
 use perhop_core::time::{Instant, Span};
 use perhop_core::units::Bytes;
 use perhop_sim::{
-    Application, Heard, HostMarking, HostNode, MarkCounts, ReceiverReading, Recorder, SenderReading,
+    Application, CallReceiver, HostMarking, HostNode, MarkCounts, ReceiverReading, Recorder, SenderReading,
 };
 use perhop_tcp::sender::SenderStats;
 
@@ -191,7 +191,7 @@ pub enum End {
     /// Of UDP, where the packets come from.
     Source(Backlog),
     /// Of UDP, where they go; with what is heard of a call.
-    Drain(MarkCounts, Option<Box<Heard>>),
+    Drain(MarkCounts, Option<Box<CallReceiver>>),
 }
 
 /// An end and the port by which its packets leave.
@@ -309,10 +309,10 @@ impl Node<Frame> for KernelHost {
                     marking.covered.on_data(meta.dscp);
                 }
             }
-            End::Drain(arrived, heard) => {
+            End::Drain(arrived, receiver) => {
                 arrived.add(meta.dscp, len);
-                if let Some(heard) = heard {
-                    heard.receive(now, heard.due(frame.get().sent));
+                if let Some(receiver) = receiver {
+                    receiver.receive(now, receiver.due(frame.get().sent));
                 }
             }
             End::Receiving(_) | End::Source(_) => {}
@@ -386,8 +386,8 @@ impl HostNode for KernelHost {
         if let End::Drain(arrived, _) = &self.ends.get(&flow)?.end { Some(arrived) } else { None }
     }
 
-    fn heard(&self, flow: FlowId) -> Option<&Heard> {
-        if let End::Drain(_, heard) = &self.ends.get(&flow)?.end { heard.as_deref() } else { None }
+    fn call_receiver(&self, flow: FlowId) -> Option<&CallReceiver> {
+        if let End::Drain(_, receiver) = &self.ends.get(&flow)?.end { receiver.as_deref() } else { None }
     }
 
     fn applications(&self) -> &[Application] {

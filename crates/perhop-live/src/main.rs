@@ -149,8 +149,8 @@ fn live(options: &Options) -> Result<(), Failure> {
     let all = scenario.run.duration.as_secs_f64();
     let report = |at: perhop_core::time::Instant| eprintln!("at {:.1} of {all:.1} s", at.as_secs_f64());
     let ready = if options.tied { tie } else { || () };
-    let asked = RunRequest { ready, arrivals: None, captures };
-    let finished = run(scenario, &honoured, trace_kinds(traces), asked, report).map_err(lacking)?;
+    let request = RunRequest { ready, arrivals: None, captures };
+    let finished = run(scenario, &honoured, trace_kinds(traces), request, report).map_err(lacking)?;
     let written = out.map_or(Ok(()), |file| {
         let mut out = BufWriter::new(file);
         output::write(&mut out, scenario, &finished, traces, &honoured)?;

@@ -187,10 +187,10 @@ duration = "1s"
         };
         let mut out = Vec::new();
         write(&mut out, &loaded.scenario, &finished, &[], &honoured).expect("written");
-        let told: Value = serde_json::from_slice(&out).expect("JSON");
-        assert_eq!(told["invariants"], json!(["a law"]));
-        assert_eq!(told["live"]["over_budget"], json!([]));
-        assert_eq!(told["live"]["hosts"]["a"]["controls"], json!(["bbr"]));
-        assert_eq!(told["live"]["hosts"]["b"]["controls"], Value::Null);
+        let output: Value = serde_json::from_slice(&out).expect("JSON");
+        assert_eq!(output["invariants"], json!(["a law"]));
+        assert_eq!(output["live"]["over_budget"], json!([]));
+        assert_eq!(output["live"]["hosts"]["a"]["controls"], json!(["bbr"]));
+        assert_eq!(output["live"]["hosts"]["b"]["controls"], Value::Null);
     }
 }

@@ -10,7 +10,7 @@ use perhop_core::time::Instant;
 use perhop_scenario::build::{Network, Registry};
 use perhop_scenario::model::Scenario;
 use perhop_sim::{
-    HostMarking, MarkCounts, PacketStore, Results, Simulation, TraceKinds, assemble, listener_of, starts,
+    HostMarking, MarkCounts, PacketStore, Results, Simulation, TraceKinds, assemble, call_receiver_of, starts,
 };
 
 use crate::frame::Frame;
@@ -65,12 +65,12 @@ pub fn replay(scenario: &Scenario, arrivals: &[Arrival], trace: TraceKinds) -> i
             }
             None => {
                 let k = i - scenario.flows.len();
-                let (flow, heard) = (&scenario.udp[k], listener_of(scenario, k, starts[i]));
+                let (flow, call_receiver) = (&scenario.udp[k], call_receiver_of(scenario, k, starts[i]));
                 (
                     flow.from,
                     flow.to,
                     End::Source(Backlog::default()),
-                    End::Drain(MarkCounts::default(), heard),
+                    End::Drain(MarkCounts::default(), call_receiver),
                 )
             }
         };

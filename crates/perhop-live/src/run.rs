@@ -83,7 +83,7 @@ pub struct RunRequest<'a> {
     pub captures: Vec<(String, Box<dyn io::Write + Send>)>,
 }
 
-/// Runs `scenario` on real packets, with what is `asked` for. `tell` hears how far it is.
+/// Runs `scenario` on real packets, as `request` asks. `report` hears how far it is.
 ///
 /// The privileges of the process are gone when it returns, and before the first packet: only while it has one thread.
 ///
@@ -93,7 +93,7 @@ pub fn run(
     scenario: &Scenario,
     honoured: &Honoured,
     trace: TraceKinds,
-    asked: RunRequest<'_>,
+    request: RunRequest<'_>,
     mut report: impl FnMut(Instant) + Send,
 ) -> io::Result<LiveRun> {
     let starts = starts(scenario);
@@ -106,14 +106,14 @@ pub fn run(
         Testbed::new(scenario, honoured, &network, &starts)?;
     // from here on no packet, file or program meets a privilege
     User::unprivileged().become_for_good()?;
-    (asked.ready)();
+    (request.ready)();
     let host_node = |node: usize, site: SiteId, ports| {
         KernelHost::new(site, ports, ends.remove(&node).unwrap_or_default())
     };
     let built = assemble(scenario, network, trace, starts, |_| true, host_node);
     let mut driver = Driver::new(Simulation::of(built, &scenario.run), scenario, hosts)?;
-    driver.simulation.capture(scenario, asked.captures)?;
-    driver.arrivals = asked.arrivals.as_ref().map(|_| Vec::new());
+    driver.simulation.capture(scenario, request.captures)?;
+    driver.arrivals = request.arrivals.as_ref().map(|_| Vec::new());
     let (cpu_before, suspended_before) = (cpu_time()?, Clock::suspended());
     let clock = Clock::starting_in(SETTLE);
     let stop = AtomicBool::new(false);
@@ -148,14 +148,14 @@ pub fn run(
     driver.errors.connections.extend(programs.broken);
     let controls = applications.controls.into_iter().chain(programs.controls).collect();
     driver.place(applications.applications);
-    driver.errors.heard(senders);
+    driver.errors.take_report(senders);
     driver.errors.limit = limit().filter(|_| priority == Priority::Realtime);
     driver.errors.cpu = since(cpu_before, cpu_time()?);
     driver.simulation.close_captures()?;
-    if let Some(arrivals) = asked.arrivals {
+    if let Some(arrivals) = request.arrivals {
         *arrivals = std::mem::take(&mut driver.arrivals).unwrap_or_default();
     }
-    let flows = driver.beside(scenario, programs.outputs);
+    let flows = driver.with_acknowledged(scenario, programs.outputs);
     let iperf3 = version.map(|version| Iperf3 { version, flows });
     let (results, errors) = driver.finish(scenario)?;
     Ok(LiveRun { results, errors, priority, lacking, controls, iperf3 })
@@ -219,18 +219,18 @@ impl Driver {
             let next = due.max(now + GRID);
             ready.clear();
             if is_often && !is_behind {
-                clock.sleep_until(pace.heard + GRID);
+                clock.sleep_until(pace.last + GRID);
             }
             ready.extend(self.poller.wait(clock.until(next))?.filter_map(|id| usize::try_from(id).ok()));
             let woken = clock.now();
-            let mut heard = 0;
+            let mut packets_read = 0;
             is_behind = false;
             for &host in &ready {
                 let packets = self.hear(clock, host)?;
-                heard += packets;
+                packets_read += packets;
                 is_behind |= packets == TURN;
             }
-            is_often = pace.is_often(woken, heard);
+            is_often = pace.is_often(woken, packets_read);
         }
     }
 
@@ -253,11 +253,11 @@ impl Driver {
 
     /// Takes in what a host's kernel has sent of itself: how many packets.
     fn hear(&mut self, clock: Clock, host: usize) -> io::Result<u64> {
-        for heard in 0..TURN {
+        for packets_read in 0..TURN {
             let now = clock.now().min(self.simulation.end());
             self.catch_up(clock, now)?;
             if !self.read(clock, now, host)? {
-                return Ok(heard);
+                return Ok(packets_read);
             }
         }
         Ok(TURN)
@@ -299,7 +299,11 @@ impl Driver {
     }
 
     /// The output of programs, beside our counts.
-    fn beside(&mut self, scenario: &Scenario, outputs: Vec<Iperf3Output>) -> Vec<(Iperf3Output, u64)> {
+    fn with_acknowledged(
+        &mut self,
+        scenario: &Scenario,
+        outputs: Vec<Iperf3Output>,
+    ) -> Vec<(Iperf3Output, u64)> {
         let mut acknowledged = |output: &Iperf3Output| {
             let (id, flow) =
                 (0..).map(FlowId).zip(&scenario.flows).find(|(_, flow)| flow.name == output.flow)?;
@@ -359,15 +363,15 @@ impl Driver {
 #[derive(Default)]
 struct Pace {
     /// The last wake-up at which there were any.
-    heard: Instant,
+    last: Instant,
 }
 
 impl Pace {
     /// Whether these `packets`, read after the loop woke up at `woken`, came more often than every [`OFTEN`] since the last ones.
     fn is_often(&mut self, woken: Instant, packets: u64) -> bool {
-        let is_often = packets * OFTEN.as_nanos() > (woken - self.heard).as_nanos();
+        let is_often = packets * OFTEN.as_nanos() > (woken - self.last).as_nanos();
         if packets > 0 {
-            self.heard = woken;
+            self.last = woken;
         }
         is_often
     }

@@ -11,7 +11,7 @@ use perhop_core::queue::Backlog;
 use perhop_core::time::Instant;
 use perhop_scenario::build::Network;
 use perhop_scenario::model::{Endpoint, Scenario};
-use perhop_sim::{Departures, HostMarking, MarkCounts, applications_of, listener_of};
+use perhop_sim::{Departures, HostMarking, MarkCounts, applications_of, call_receiver_of};
 
 use crate::addresses::{RECEIVING, of_flow, of_node};
 use crate::endpoints::{Data, Sender, Work};
@@ -192,7 +192,7 @@ impl Testbed {
         self.lacking.extend(lacking.into_iter().map(str::to_owned));
         let to = SocketAddrV4::new(of_node(flow.to), RECEIVING);
         let data = match (flow.application, size) {
-            (Some(application), _) => Data::Asked { application, written: 0, left: 0 },
+            (Some(application), _) => Data::OnDemand { application, written: 0, left: 0 },
             (None, Some(left)) => Data::Transfer { left, close },
             (None, None) => Data::Endless,
         };
@@ -213,7 +213,12 @@ impl Testbed {
         let socket =
             self.host(flow.from)?.namespace.inside(|| Udp::new(of_flow(i), flow.mark.value() << 2))?;
         self.place(flow.from, i, End::Source(Backlog::default()), ports.0);
-        self.place(flow.to, i, End::Drain(MarkCounts::default(), listener_of(scenario, k, start)), ports.1);
+        self.place(
+            flow.to,
+            i,
+            End::Drain(MarkCounts::default(), call_receiver_of(scenario, k, start)),
+            ports.1,
+        );
         let payload = usize::try_from(flow.packet_size.0 - UDP_HEADERS).unwrap_or(usize::MAX);
         socket.cut(payload)?;
         socket.connect(SocketAddrV4::new(of_node(flow.to), RECEIVING))?;

@@ -57,7 +57,7 @@ impl File {
     pub fn read_campaign(source: &[u8], name: &str) -> Result<Self, Vec<Diagnostic>> {
         let file = Self::read(source, name)?;
         let found = Shape::check(&file.0, schema()).0.found;
-        if found.is_empty() { Ok(file) } else { Err(found.into_told()) }
+        if found.is_empty() { Ok(file) } else { Err(found.into_list()) }
     }
 
     /// The file as JSON; tables are in the order of the file.
@@ -79,7 +79,7 @@ impl File {
     pub fn diagnostics(&self, remarks: Vec<Remark>) -> Vec<Diagnostic> {
         let mut found = Diagnostics::default();
         found.extend(remarks.into_iter().map(|remark| self.diagnostic(remark)));
-        found.into_told()
+        found.into_list()
     }
 
     fn diagnostic(&self, remark: Remark) -> Diagnostic {

@@ -150,7 +150,7 @@ pub fn load_with(
     let filled = profile::fill(&tree, &mut json, &mut shape.damaged);
     found.join(filled.found);
     if found.is_endless() {
-        return Err(found.into_told());
+        return Err(found.into_list());
     }
     let mut report = Report::new(&tree, &shape.damaged, filled.origins, files);
     let loaded = match serde_json::from_value::<ScenarioFile>(json) {
@@ -173,10 +173,10 @@ pub fn load_with(
     found.join(mistakes);
     match loaded {
         Some((file, scenario)) if found.is_empty() => {
-            let (warnings, kernel_only) = (warnings.into_told(), kernel_only.into_told());
+            let (warnings, kernel_only) = (warnings.into_list(), kernel_only.into_list());
             Ok(Loaded { file, scenario, files: read, warnings, kernel_only })
         }
-        _ => Err(found.into_told()),
+        _ => Err(found.into_list()),
     }
 }
 

@@ -65,8 +65,8 @@ to = "e[1]""#;
     let loaded = valid(with(&[BETWEEN, one], &overrides));
     let limits =
         loaded.scenario.links.iter().filter(|link| link.name.contains("r2") && link.name.contains('e'));
-    let told = limits.map(|link| format!("{} {}", link.name, link.port.classes[1].queue.limit()));
-    assert_snapshot!(told.collect::<Vec<_>>().join("\n"), @r"
+    let lines = limits.map(|link| format!("{} {}", link.name, link.port.classes[1].queue.limit()));
+    assert_snapshot!(lines.collect::<Vec<_>>().join("\n"), @r"
     e[0]->r2 88p
     r2->e[0] 88p
     e[1]->r2 88p

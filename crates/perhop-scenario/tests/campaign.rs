@@ -25,10 +25,10 @@ mean(flows.goodput_bit_s where name = "é")'''
 
 /// The mistakes of shape in a file.
 fn mistakes(text: &str) -> Vec<String> {
-    let told = |d: &perhop_scenario::Diagnostic| format!("{}:{} {d}", d.line, d.column);
+    let line = |d: &perhop_scenario::Diagnostic| format!("{}:{} {d}", d.line, d.column);
     match File::read_campaign(text.as_bytes(), "c.toml") {
         Ok(_) => Vec::new(),
-        Err(found) => found.iter().map(told).collect(),
+        Err(found) => found.iter().map(line).collect(),
     }
 }
 
@@ -50,9 +50,9 @@ fn mistakes_of_shape_are_told_as_those_of_a_scenario() {
     let wrong = FILE
         .replace("[[response]]", "replication = 3\nseeds = 1\n[[respones]]")
         .replace("small = [", "small = [3, ");
-    let told = mistakes(&wrong);
-    assert_eq!(told[0], "7:21 factor.window.levels.small[0]: must be a string, not an integer");
-    assert!(told.iter().any(|one| one.contains("there is no setting `respones` here")), "{told:?}");
+    let found = mistakes(&wrong);
+    assert_eq!(found[0], "7:21 factor.window.levels.small[0]: must be a string, not an integer");
+    assert!(found.iter().any(|one| one.contains("there is no setting `respones` here")), "{found:?}");
     assert_eq!(
         mistakes("scenario = ''\nreplications = 0\nfactor = [{ name = \"\", levels = [] }]\n"),
         [
@@ -74,15 +74,16 @@ fn a_remark_points_at_its_characters() {
         remark(vec![Step::from("stop"), Step::from("most")], None),
         Remark { is_warning: true, ..remark(vec![Step::from("factor"), Step::from(1)], None) },
     ];
-    let told = campaign.diagnostics(remarks);
-    let places: Vec<_> = told.iter().map(|d| (d.line, d.column, d.path.as_str(), d.value.as_str())).collect();
+    let found = campaign.diagnostics(remarks);
+    let places: Vec<_> =
+        found.iter().map(|d| (d.line, d.column, d.path.as_str(), d.value.as_str())).collect();
     assert_eq!(places[2], (17, 40, "response.upload.measure", "é"));
     assert_eq!((places[1].0, places[1].2), (9, "factor.share"));
     assert_eq!(places[0].2, "stop.most");
     let of_key = Remark { is_of_key: true, ..remark(measure(), None) };
     let keyed = &campaign.diagnostics(vec![of_key])[0];
     assert_eq!((keyed.line, keyed.column), (16, 1), "at the key");
-    assert!(render(&told[1], false).contains("⚠ factor.share: rule"));
+    assert!(render(&found[1], false).contains("⚠ factor.share: rule"));
 }
 
 #[test]
@@ -97,15 +98,15 @@ fn a_text_with_escapes_is_pointed_at_as_a_whole() {
 fn after_a_hundred_remarks_the_rest_is_counted() {
     let campaign = File::read_campaign(FILE.as_bytes(), "c.toml").expect("valid");
     let many = (0..250).map(|i| Remark { rule: format!("rule {i}"), ..remark(Vec::new(), None) }).collect();
-    let told = campaign.diagnostics(many);
-    assert_eq!((told.len(), told[100].count), (101, 150));
+    let found = campaign.diagnostics(many);
+    assert_eq!((found.len(), found[100].count), (101, 150));
 }
 
 #[test]
 fn a_remark_on_a_text_may_point_anywhere() {
     for span in [0..0, 3..3, 0..3, 2..100, 100..200] {
-        let told = remark_on("a\nbé", "x", span, "rule".to_owned(), Some("hint".to_owned()));
-        assert!(render(&told, false).contains("rule"));
+        let found = remark_on("a\nbé", "x", span, "rule".to_owned(), Some("hint".to_owned()));
+        assert!(render(&found, false).contains("rule"));
     }
 }
 

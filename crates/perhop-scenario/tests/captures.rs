@@ -92,12 +92,12 @@ fn a_flow_is_that_of_the_first_packet_that_fits() {
 
 #[test]
 fn other_flows_that_fit_are_told() {
-    let told = |settings: &str| warnings(&with(&call(), settings));
+    let warned = |settings: &str| warnings(&with(&call(), settings));
     assert_snapshot!(
         [
-            told(&pattern("")),
-            told(&pattern(", protocol = \"udp\"")),
-            told(&pattern(", src = \"10.0.0.1\", protocol = \"udp\"")),
+            warned(&pattern("")),
+            warned(&pattern(", protocol = \"udp\"")),
+            warned(&pattern(", src = \"10.0.0.1\", protocol = \"udp\"")),
         ]
         .join("\n"),
         @r#"

@@ -147,8 +147,8 @@ fn estimates_have_rates_and_a_window() {
     ");
     assert_snapshot!(meter(r#"{ kind = "tsw2cm", cir = "1Mbit/s" }"#), @"44:37 conditioner.customer.marker.yellow: no packet is yellow: a tsw2cm meter has two colours, green and red (take a meter of three colours, `tsw3cm`, or leave `yellow` out)");
     let hint = |word: &str| {
-        let said = meter(&format!("{{ kind = \"{word}\", cir = \"1Mbit/s\" }}"));
-        said.rsplit_once("\"python\" ").map(|(_, hint)| hint.to_owned())
+        let message = meter(&format!("{{ kind = \"{word}\", cir = \"1Mbit/s\" }}"));
+        message.rsplit_once("\"python\" ").map(|(_, hint)| hint.to_owned())
     };
     assert_eq!(hint("TSW2CM").as_deref(), Some("(did you mean `tsw2cm`?)"));
     for word in ["tsw", "tsw-tcm", "TSWTCM"] {

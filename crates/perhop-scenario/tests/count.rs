@@ -22,11 +22,11 @@ fn flows(loaded: &Loaded) -> String {
     let name = |node: usize| loaded.scenario.nodes[node].name.as_str();
     let tcp = loaded.scenario.flows.iter().map(|flow| (&flow.name, flow.from, flow.to));
     let all = tcp.chain(loaded.scenario.udp.iter().map(|flow| (&flow.name, flow.from, flow.to)));
-    let told = (0..).map(FlowId).zip(all).map(|(id, (flow, from, to))| {
+    let lines = (0..).map(FlowId).zip(all).map(|(id, (flow, from, to))| {
         let key = loaded.scenario.flow_table.get(id).expect("a flow").key;
         format!("{flow} {}:{}->{}:{}", name(from), key.src_port, name(to), key.dst_port)
     });
-    told.collect::<Vec<_>>().join("\n")
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 #[test]

@@ -17,7 +17,7 @@ use perhop_tcp::settings::TcpParams;
 /// One queue, `own`, and one meter, `mine`; both take `gain`, a number, and nothing else.
 #[derive(Default)]
 struct Own {
-    asked: RefCell<Vec<(BitRate, bool)>>,
+    requests: RefCell<Vec<(BitRate, bool)>>,
 }
 
 fn gain(given: &SettingsTable) -> Result<(), ElementError> {
@@ -26,7 +26,7 @@ fn gain(given: &SettingsTable) -> Result<(), ElementError> {
 
 impl Elements for Own {
     fn check_queue(&self, queue: &CustomQueue) -> Result<(), ElementError> {
-        self.asked.borrow_mut().push((queue.rate, false));
+        self.requests.borrow_mut().push((queue.rate, false));
         if queue.name != "own" {
             return Err(ElementError::unknown("queue", &queue.name, [String::from("own")].iter()));
         }
@@ -34,7 +34,7 @@ impl Elements for Own {
     }
 
     fn check_meter(&self, meter: &CustomMeter, per_flow: bool) -> Result<(), ElementError> {
-        self.asked.borrow_mut().push((BitRate::new(1).expect("not zero"), per_flow));
+        self.requests.borrow_mut().push((BitRate::new(1).expect("not zero"), per_flow));
         if meter.name != "mine" {
             return Err(ElementError::unknown("meter", &meter.name, [String::from("mine")].iter()));
         }
@@ -106,7 +106,7 @@ fn they_are_asked_in_their_place() {
     let own = Own::default();
     let text = file(QUEUE, METER).replace("name = \"edge\"", "name = \"edge\"\nper = \"flow\"");
     load_with(text.as_bytes(), "test.toml", &[], &own, &NoFiles).expect("no mistake");
-    let rates: Vec<_> = own.asked.take().iter().map(|(rate, flow)| (rate.bits_per_sec(), *flow)).collect();
+    let rates: Vec<_> = own.requests.take().iter().map(|(rate, flow)| (rate.bits_per_sec(), *flow)).collect();
     assert_eq!(rates, [(100_000, false), (1, true)]);
 }
 
@@ -114,42 +114,42 @@ fn they_are_asked_in_their_place() {
 fn mistakes_have_their_place() {
     let one = |queue: &str, meter: &str| lines(with_own(&file(queue, meter), &[]));
     assert_eq!(one(QUEUE, METER), "no mistake");
-    let said = one(&QUEUE.replace("gain", "gian"), METER);
-    assert_eq!(said, "42:67 port.slow-fast.class.data.queue.settings.gain: gain is missing");
-    let said = one(&QUEUE.replace("gain = 2", "gain = \"2\""), METER);
-    assert_eq!(said, "42:76 port.slow-fast.class.data.queue.settings.gain: gain must be a number");
-    let said = one(QUEUE, &METER.replace("gain = 0.5", "gain = 0.5, gian = 1"));
+    let message = one(&QUEUE.replace("gain", "gian"), METER);
+    assert_eq!(message, "42:67 port.slow-fast.class.data.queue.settings.gain: gain is missing");
+    let message = one(&QUEUE.replace("gain = 2", "gain = \"2\""), METER);
+    assert_eq!(message, "42:76 port.slow-fast.class.data.queue.settings.gain: gain must be a number");
+    let message = one(QUEUE, &METER.replace("gain = 0.5", "gain = 0.5, gian = 1"));
     assert_eq!(
-        said,
+        message,
         "59:75 conditioner.edge.meter.settings.gian: this element has no setting `gian` (did you mean `gain`?)"
     );
-    let said = one(&QUEUE.replace("own", "ownn"), METER);
+    let message = one(&QUEUE.replace("own", "ownn"), METER);
     assert_eq!(
-        said,
+        message,
         "42:35 port.slow-fast.class.data.queue.name: there is no queue `ownn` here (did you mean `own`?)"
     );
-    let said = one(&QUEUE.replace("9p", "0p"), METER);
+    let message = one(&QUEUE.replace("9p", "0p"), METER);
     assert_eq!(
-        said,
+        message,
         "42:50 port.slow-fast.class.data.queue.limit: a queue of 0 drops every packet (write at least `1p`)"
     );
     for wrong in ["[1]", "{ a = 1 }", "2026-11-21"] {
-        let said = one(&QUEUE.replace("gain = 2", &format!("gain = {wrong}")), METER);
+        let message = one(&QUEUE.replace("gain = 2", &format!("gain = {wrong}")), METER);
         assert!(
-            said.starts_with("42:76 port.slow-fast.class.data.queue.settings.gain: must be a string"),
-            "{said}"
+            message.starts_with("42:76 port.slow-fast.class.data.queue.settings.gain: must be a string"),
+            "{message}"
         );
     }
-    let said = one(&QUEUE.replace("gain = 2", "gain = inf"), METER);
-    assert!(said.ends_with("inf is not a number to count with (write a number)"), "{said}");
+    let message = one(&QUEUE.replace("gain = 2", "gain = inf"), METER);
+    assert!(message.ends_with("inf is not a number to count with (write a number)"), "{message}");
 }
 
 #[test]
 fn perhop_itself_has_none() {
-    let said = lines(load(file(QUEUE, METER).as_bytes(), "test.toml", &[]));
+    let message = lines(load(file(QUEUE, METER).as_bytes(), "test.toml", &[]));
     let outside = "(it comes from outside of perhop: run this file with the program that brings it)";
     assert_eq!(
-        said,
+        message,
         format!(
             "42:35 port.slow-fast.class.data.queue.name: there is no queue `own` here {outside}\n\
              59:35 conditioner.edge.meter.name: there is no meter `mine` here {outside}"
@@ -173,7 +173,7 @@ fn settings_are_read_in_the_units_of_the_elements() {
     assert_eq!(read(text("any")), Ok("any".to_owned()));
     assert_eq!((read(Setting::Integer(3)), read(Setting::Flag(true))), (Ok(3u64), Ok(true)));
     assert_eq!(read(Setting::Integer(3)).map(|x: f64| x.to_string()), Ok("3".to_owned()));
-    let wrong = |said: &str| Some(format!("settings.x: x {said}"));
+    let wrong = |message: &str| Some(format!("settings.x: x {message}"));
     assert_eq!(read::<u64>(Setting::Integer(-1)).err(), wrong("must be a whole number, not below zero"));
     assert_eq!(read::<bool>(text("true")).err(), wrong("must be true or false"));
     assert_eq!(read::<String>(Setting::Flag(true)).err(), wrong("must be text"));
@@ -284,8 +284,8 @@ fn what_a_class_takes_the_place_of_is_not_written_beside_it() {
 #[test]
 fn mistakes_about_programs_have_their_place() {
     let first = |changes: &[&str], program: &Program| {
-        let said = lines(in_python(changes, program));
-        said.lines().next().map(ToOwned::to_owned).unwrap_or_default()
+        let message = lines(in_python(changes, program));
+        message.lines().next().map(ToOwned::to_owned).unwrap_or_default()
     };
     let path = "port.slow-fast.class.data.queue";
     assert_eq!(
@@ -304,7 +304,7 @@ fn mistakes_about_programs_have_their_place() {
         )
     );
     let text = file(IN_PYTHON, METER_IN_PYTHON);
-    let said = lines(load_with(text.as_bytes(), "test.toml", &[], &NoElements, &PROGRAM));
+    let message = lines(load_with(text.as_bytes(), "test.toml", &[], &NoElements, &PROGRAM));
     let refused = format!("42:18 {path}.kind: this program runs no elements in Python (`perhop run` does)");
-    assert_eq!(said.lines().next(), Some(refused.as_str()));
+    assert_eq!(message.lines().next(), Some(refused.as_str()));
 }

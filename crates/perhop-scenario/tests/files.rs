@@ -33,12 +33,12 @@ const TRACED: &str = r#"rate = { "slow->fast" = "100kbit/s", "fast->slow" = "tra
 
 /// What is wrong with a trace.
 fn wrong(file: &str) -> String {
-    let said = lines(with(file, TRACED));
+    let message = lines(with(file, TRACED));
     let start = "21:53 link.slow-fast.rate.fast->slow: `a/lte.trace` ";
     let hint =
         " (one time in ms a line, as for mahimahi; or lines `time_s,rate_bit_s` after such a first line)";
-    let said = said.strip_prefix(start).and_then(|said| said.strip_suffix(hint));
-    said.unwrap_or_else(|| panic!("{}", lines(with(file, TRACED)))).to_owned()
+    let message = message.strip_prefix(start).and_then(|message| message.strip_suffix(hint));
+    message.unwrap_or_else(|| panic!("{}", lines(with(file, TRACED)))).to_owned()
 }
 
 #[test]
@@ -108,14 +108,14 @@ fn what_is_no_trace_is_told_with_its_line() {
         csv("0,repeat\n"),
     ];
     assert_snapshot!(all.join("\n"));
-    let said = lines(load_with(
+    let message = lines(load_with(
         BASE.replacen(RATE, TRACED, 1).as_bytes(),
         "test.toml",
         &[],
         &NoElements,
         &One(b"1\n2\n\xff\n"),
     ));
-    assert!(said.contains("is not text: line 3 is not UTF-8"), "{said}");
+    assert!(message.contains("is not text: line 3 is not UTF-8"), "{message}");
 }
 
 #[test]
@@ -137,8 +137,8 @@ fn a_resolved_scenario_has_the_hashes_of_its_files() {
     assert_eq!((same.resolved_toml(), same.files.len()), (text.clone(), 1));
     let other = with("0\n5\n6\n", TRACED).expect("a trace");
     assert_ne!(other.treatment_toml(), loaded.treatment_toml());
-    let said = lines(again(&text, b"0\n5\n6\n"));
-    assert!(said.contains("files.a/lte.trace: `a/lte.trace` has the SHA-256 00000"), "{said}");
+    let message = lines(again(&text, b"0\n5\n6\n"));
+    assert!(message.contains("files.a/lte.trace: `a/lte.trace` has the SHA-256 00000"), "{message}");
     let unused = again(&text.replace("trace:a/lte.trace", "1Mbit/s"), b"0\n5\n").expect("valid");
     let warnings: Vec<String> = unused.warnings.iter().map(ToString::to_string).collect();
     assert_eq!(warnings, ["files.a/lte.trace: nothing in the scenario names `a/lte.trace`"]);

@@ -105,18 +105,18 @@ node_laws!(an_edge_for_frames, || Box::new(Loop::new().router), ports = 5);
 
 /// What a loop offers the router.
 #[derive(Default)]
-struct Heard {
+struct RecordingIo {
     dropped: Vec<DropReason>,
     ready: Vec<PortId>,
 }
 
-impl Sink<Frame> for Heard {
+impl Sink<Frame> for RecordingIo {
     fn dropped(&mut self, _now: Instant, _site: SiteId, _pkt: Frame, why: DropReason) {
         self.dropped.push(why);
     }
 }
 
-impl Io<Frame> for Heard {
+impl Io<Frame> for RecordingIo {
     fn ready(&mut self, port: PortId) {
         self.ready.push(port);
     }
@@ -128,7 +128,7 @@ struct Loop {
     flows: Flows,
     /// The port of the router towards the source of each flow.
     came_by: Vec<PortId>,
-    heard: Heard,
+    io: RecordingIo,
 }
 
 impl Loop {
@@ -145,7 +145,7 @@ impl Loop {
         let came_by = (0..4).map(came_by).collect();
         let router = network.nodes.into_iter().nth(edge).expect("its parts").router(SiteId(0));
         let flows = Flows::new(&scenario.flow_table, 10, Span::from_secs(60));
-        Self { router, flows, came_by, heard: Heard::default() }
+        Self { router, flows, came_by, io: RecordingIo::default() }
     }
 
     /// What is known of a packet that comes with these bytes.
@@ -163,9 +163,9 @@ impl Loop {
     /// The frame of these bytes comes by port `from`; what leaves then, with its mark in its bytes.
     fn pass(&mut self, from: PortId, bytes: Vec<u8>) -> Option<Frame> {
         let meta = self.meta(&bytes);
-        self.router.on_packet(Instant::ZERO, from, Frame { bytes, meta }, &mut self.heard);
-        let port = self.heard.ready.pop()?;
-        match self.router.poll_transmit(Instant::ZERO, port, &mut self.heard) {
+        self.router.on_packet(Instant::ZERO, from, Frame { bytes, meta }, &mut self.io);
+        let port = self.io.ready.pop()?;
+        match self.router.poll_transmit(Instant::ZERO, port, &mut self.io) {
             Departure::Packet(mut frame) => {
                 frame.bytes[1] = frame.meta.dscp.value() << 2;
                 Some(frame)
@@ -190,7 +190,7 @@ fn an_edge_colours_frames() {
     }
     let expected = [("AF11", 15), ("AF12", 3), ("AF13", 42)];
     assert_eq!(marks, expected.map(|(mark, count)| (mark.to_owned(), count)).into());
-    assert_eq!((edge.heard.dropped.len(), edge.router.next_timeout()), (0, None));
+    assert_eq!((edge.io.dropped.len(), edge.router.next_timeout()), (0, None));
 }
 
 /// What a frame carries says whose it is, also on the way back and where the scenario has no such flow.
@@ -218,16 +218,16 @@ fn a_new_flow_goes_to_its_destination() {
     let to = |edge: &mut Loop, dst| {
         let meta = edge.meta(&bytes(&FlowKey { dst, ..new }));
         let frame = Frame { bytes: bytes(&FlowKey { dst, ..new }), meta };
-        edge.router.on_packet(Instant::ZERO, from, frame, &mut edge.heard);
-        edge.heard.ready.pop()
+        edge.router.on_packet(Instant::ZERO, from, frame, &mut edge.io);
+        edge.io.ready.pop()
     };
     let (onwards, next_door) = (to(&mut edge, listed.dst), key(1).src);
     assert!(onwards.is_some_and(|port| !edge.came_by.contains(&port)), "towards the other edge: {onwards:?}");
     assert_eq!(to(&mut edge, next_door), Some(edge.came_by[1]), "to another host of this edge");
-    assert_eq!(edge.heard.dropped, []);
+    assert_eq!(edge.io.dropped, []);
     let nobody = Address(LAATU.nodes.len() as u128);
     assert_eq!(to(&mut edge, nobody), None);
-    assert_eq!(edge.heard.dropped, [DropReason::Unclassified]);
+    assert_eq!(edge.io.dropped, [DropReason::Unclassified]);
 }
 
 /// A conditioner that asks for ports treats a flow that the scenario does not have by those that its frames carry.

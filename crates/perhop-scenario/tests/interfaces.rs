@@ -366,7 +366,7 @@ fn proportional_integral_controllers() {
     assert_snapshot!(queue("pie", ", mark_ecnth = 1.5"), @"93:38 port.r2-r3.class.be.queue.mark_ecnth: 1.5 is outside the range: above 0 and at most 1");
     assert_snapshot!(queue("pie", r#", active_from = "0p""#), @"93:39 port.r2-r3.class.be.queue.active_from: active_from (0p) must exceed 0");
     assert_snapshot!(queue("pie", r#", mean_packet = "0B""#), @"93:39 port.r2-r3.class.be.queue.mean_packet: mean_packet (0B) must exceed 0B");
-    assert_snapshot!(queue("pie", r#", delay_from = "rate""#), @r#"93:38 port.r2-r3.class.be.queue.delay_from: `rate` is not one of "timestamps", "departure-rate" (`timestamps`: how long the packet waited that left last; `departure-rate`: what waits)"#);
+    assert_snapshot!(queue("pie", r#", delay_from = "rate""#), @r#"93:38 port.r2-r3.class.be.queue.delay_from: `rate` is not one of "timestamps", "departure-rate" (`timestamps`: how long the packet waited that left last; `departure-rate`: the backlog)"#);
     assert_snapshot!(queue("pie", r#", conventions = { like = "linux" }, alpha = 0.1"#), @"93:67 port.r2-r3.class.be.queue.alpha: alpha (0.1) must be a multiple of 0.0625, and at most 2, as in tc-pie");
     assert_snapshot!(queue("pie", r#", conventions = { like = "linux" }, derandomize = false"#), @r#"93:73 port.r2-r3.class.be.queue.derandomize: derandomize is not for `like = "linux"`, which always does (leave it out)"#);
     assert_snapshot!(queue("pie", r#", conventions = { like = "linux" }, mark_ecnth = 0.2"#), @r#"93:72 port.r2-r3.class.be.queue.mark_ecnth: mark_ecnth is not for `like = "linux"`, which marks up to 0.1 (leave it out)"#);

@@ -15,9 +15,9 @@ fn labels(given: &str) -> String {
 fn labels_are_those_of_each_connection() {
     let more = ("name = \"up\"", "name = \"up\"\nlabels = { load = \"low\", arm = \"1\" }");
     let loaded = valid(changed(&[(BULK, "name = \"bulk\"\nlabels = { load = \"high\" }"), more]));
-    let told: Vec<String> =
+    let lines: Vec<String> =
         loaded.scenario.flows.iter().map(|flow| format!("{} {:?}", flow.name, flow.labels)).collect();
-    assert_snapshot!(told.join("\n"), @r#"
+    assert_snapshot!(lines.join("\n"), @r#"
     up {"arm": "1", "load": "low"}
     bulk[0] {"load": "high"}
     bulk[1] {"load": "high"}

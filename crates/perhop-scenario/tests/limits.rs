@@ -44,10 +44,10 @@ fn a_hundred_mistakes_are_told_and_the_others_counted() {
     let found = mistakes(&dropped(5_001));
     assert_eq!(found.len(), 101);
     assert_eq!(found.iter().map(|d| d.count).sum::<usize>(), 5_000);
-    let (last, told) = found.split_last().expect("mistakes");
+    let (last, first) = found.split_last().expect("mistakes");
     assert_eq!(last.to_string(), "and 4900 more, from here on");
-    assert_eq!((last.line, last.column), (told[99].line, told[99].column + "[1, 1], ".len()));
-    assert_eq!(told[99].path, "link.slow-fast.drop.packets[100]");
+    assert_eq!((last.line, last.column), (first[99].line, first[99].column + "[1, 1], ".len()));
+    assert_eq!(first[99].path, "link.slow-fast.drop.packets[100]");
 }
 
 #[test]

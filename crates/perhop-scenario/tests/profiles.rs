@@ -227,12 +227,12 @@ fn windows_and_sizes_arrive_as_the_engine_needs_them() {
 fn delayed_acknowledgments_have_a_timeout() {
     let ack = |overrides: &[&str]| with("", overrides).expect("valid").scenario.flows[0].ack;
     let rfc = "flow.up.tcp.profile=rfc";
-    let asked = "flow.up.ack.policy=delayed";
+    let policy = "flow.up.ack.policy=delayed";
     assert_eq!([ack(&[]), ack(&["flow.up.tcp.ack_delay=90ms"])], [delayed(40), delayed(90)]);
-    assert_eq!([ack(&[asked]), ack(&["flow.up.ack.timeout=90ms"])], [delayed(40), delayed(90)]);
+    assert_eq!([ack(&[policy]), ack(&["flow.up.ack.timeout=90ms"])], [delayed(40), delayed(90)]);
     assert_eq!([ack(&[rfc]), ack(&["flow.up.ack.policy=every-segment"])], [AckPolicy::EverySegment; 2]);
-    assert_eq!(ack(&[rfc, asked]), delayed(200));
-    let own = ack(&[asked, "flow.up.ack.timeout=500ms"]);
+    assert_eq!(ack(&[rfc, policy]), delayed(200));
+    let own = ack(&[policy, "flow.up.ack.timeout=500ms"]);
     assert_eq!(own, delayed(500));
 }
 

@@ -15,8 +15,8 @@ fn bulk(from: &str, to: &str) -> String {
 fn pairs(loaded: &Loaded) -> String {
     let name = |node: usize| loaded.scenario.nodes[node].name.as_str();
     let flows = loaded.scenario.flows.iter().filter(|flow| flow.name.starts_with("bulk"));
-    let told = flows.map(|flow| format!("{} {}->{}", flow.name, name(flow.from), name(flow.to)));
-    told.collect::<Vec<_>>().join("\n")
+    let lines = flows.map(|flow| format!("{} {}->{}", flow.name, name(flow.from), name(flow.to)));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 fn bulk_pairs(from: &str, to: &str) -> String {
@@ -55,8 +55,8 @@ fn groups_differ_by_one_at_most() {
     ");
     let loaded = valid(overridden(&["node.s.count=9", "flow.bulk.to=d[0]"]));
     let edges = loaded.scenario.links.iter().filter(|link| link.name.starts_with("s["));
-    let told: Vec<&str> = edges.map(|link| link.name.as_str()).collect();
-    assert_snapshot!(told.join(" "), @"s[0]->e[0] s[1]->e[0] s[2]->e[0] s[3]->e[0] s[4]->e[0] s[5]->e[1] s[6]->e[1] s[7]->e[1] s[8]->e[1]");
+    let lines: Vec<&str> = edges.map(|link| link.name.as_str()).collect();
+    assert_snapshot!(lines.join(" "), @"s[0]->e[0] s[1]->e[0] s[2]->e[0] s[3]->e[0] s[4]->e[0] s[5]->e[1] s[6]->e[1] s[7]->e[1] s[8]->e[1]");
 }
 
 #[test]

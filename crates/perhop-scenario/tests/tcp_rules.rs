@@ -51,7 +51,7 @@ fn losses_are_found_by_time_with_sack_only() {
     assert_snapshot!(tcp(r#"rack = true, recovery = "reno""#), @r#"48:16 flow.up.tcp.rack: rack (true) needs what SACK reports (RFC 8985), not recovery (reno) (write `rack = false` or `recovery = "sack"`)"#);
     assert_snapshot!(tcp(r#"rack = true, recovery = "sack-1996""#), @r#"48:16 flow.up.tcp.rack: rack (true) needs what SACK reports (RFC 8985), not recovery (sack-1996) (write `rack = false` or `recovery = "sack"`)"#);
     assert_snapshot!(tcp("rack = true"), @"no mistake"); // the default has SACK
-    assert_snapshot!(tcp(r#"profile = "linux", min_rto_bounds = "rttvar""#), @r#"48:45 flow.up.tcp.min_rto_bounds: `rttvar` is not one of "timeout", "variation" (`timeout`: the whole time-out; `variation`: what is added to srtt for the variation)"#);
+    assert_snapshot!(tcp(r#"profile = "linux", min_rto_bounds = "rttvar""#), @r#"48:45 flow.up.tcp.min_rto_bounds: `rttvar` is not one of "timeout", "variation" (`timeout`: the whole time-out; `variation`: the term that is added to srtt for the variation)"#);
 }
 
 //= test rfc2018-3-length

@@ -277,7 +277,7 @@ fn something_is_measured_and_starts_before_the_end() {
     let run = |more: &str| lines(changed(&[("duration = \"60s\"", &format!("duration = \"60s\"\n{more}"))]));
     assert_snapshot!(run("interval = \"60s\"\nwarmup = \"59.4s\""), @"no warning");
     assert_snapshot!(run("interval = \"60001ms\""), @"4:12 run.interval: no sample is ever taken: the run ends at 60s (write a shorter interval)");
-    assert_snapshot!(run("warmup = \"59.5s\""), @"4:10 run.warmup: of 60s the warm-up leaves less than a hundredth to be measured (write a shorter warm-up or a longer duration)");
+    assert_snapshot!(run("warmup = \"59.5s\""), @"4:10 run.warmup: the warm-up leaves less than 1 % of 60s to be measured (write a shorter warm-up or a longer duration)");
     let start =
         |start: &str| lines(changed(&[("name = \"up\"", &format!("name = \"up\"\nstart = \"{start}\""))]));
     assert_snapshot!(start("59s"), @"no warning");
@@ -290,10 +290,10 @@ fn something_is_measured_and_starts_before_the_end() {
 fn thresholds_are_reached_and_do_not_cross() {
     let red = |limit: &str| one(r#"limit = "100p""#, &format!(r#"limit = "{limit}""#));
     assert_snapshot!(red("45p"), @"no warning");
-    assert_snapshot!(red("44p"), @"93:65 port.r2-r3.class.be.queue.max_th: max_th (45p) is never reached: the queue holds 44p (write a longer `limit` or a smaller `max_th`)");
+    assert_snapshot!(red("44p"), @"93:65 port.r2-r3.class.be.queue.max_th: max_th (45p) is never reached: the queue holds 44p (write a larger `limit` or a smaller `max_th`)");
     // What is counted otherwise is not compared.
     assert_snapshot!(red("2kB"), @"no warning");
-    assert_snapshot!(one(r#"max_p = 0.1, limit = "30kB""#, r#"max_p = 0.1, limit = "20kB""#), @"88:35 port.r2-r3.class.af.queue.red.max_th: max_th (22kB) is never reached: the queue holds 20kB (write a longer `limit` or a smaller `max_th`)");
+    assert_snapshot!(one(r#"max_p = 0.1, limit = "30kB""#, r#"max_p = 0.1, limit = "20kB""#), @"88:35 port.r2-r3.class.af.queue.red.max_th: max_th (22kB) is never reached: the queue holds 20kB (write a larger `limit` or a smaller `max_th`)");
     let yellow = |min: &str, max: &str| {
         let old = r#"yellow = { min_th = "22kB", max_th = "45kB""#;
         one(old, &format!(r#"yellow = {{ min_th = "{min}", max_th = "{max}""#))
@@ -328,10 +328,10 @@ fn meters_commit_what_links_carry() {
     };
     // At two edges one each, before a core link of 3 Mbit/s, beside 300 kbit/s of the other meter for another flow.
     assert_snapshot!(cir("1350kbit/s", "aggregate"), @"no warning");
-    assert_snapshot!(cir("1351kbit/s", "aggregate"), @"43:34 conditioner.customer.meter.cir: the meters commit 3002kbit/s on `r2->r3`, which has 3Mbit/s (what is in profile there is more than the link carries: commit less)");
+    assert_snapshot!(cir("1351kbit/s", "aggregate"), @"43:34 conditioner.customer.meter.cir: the meters commit 3002kbit/s on `r2->r3`, which has 3Mbit/s (traffic in profile there may exceed the capacity of the link: commit less)");
     // Four flows of `bulk`.
     assert_snapshot!(cir("675kbit/s", "flow"), @"no warning");
-    assert_snapshot!(cir("676kbit/s", "flow"), @"43:34 conditioner.customer.meter.cir: the meters commit 3004kbit/s on `r2->r3`, which has 3Mbit/s (what is in profile there is more than the link carries: commit less)");
+    assert_snapshot!(cir("676kbit/s", "flow"), @"43:34 conditioner.customer.meter.cir: the meters commit 3004kbit/s on `r2->r3`, which has 3Mbit/s (traffic in profile there may exceed the capacity of the link: commit less)");
     // Each between two hosts of its own; eight flows between the same hosts have as many meters.
     let more = "[[flow]]\nname = \"more\"\nclass = \"assured\"\nfrom = \"s[*]\"\nto = \"d[*]\"\n[[udp]]";
     let twice = |cir: &str, per: &str| {
@@ -339,8 +339,8 @@ fn meters_commit_what_links_carry() {
         lines(domain(&[(METER, &format!("{meter}\nper = \"{per}\"")), ("[[udp]]", more)]))
     };
     assert_snapshot!(twice("675kbit/s", "addresses"), @"no warning");
-    assert_snapshot!(twice("676kbit/s", "addresses"), @"43:34 conditioner.customer.meter.cir: the meters commit 3004kbit/s on `r2->r3`, which has 3Mbit/s (what is in profile there is more than the link carries: commit less)");
-    assert_snapshot!(twice("675kbit/s", "flow"), @"43:34 conditioner.customer.meter.cir: the meters commit 5700kbit/s on `r2->r3`, which has 3Mbit/s (what is in profile there is more than the link carries: commit less)");
+    assert_snapshot!(twice("676kbit/s", "addresses"), @"43:34 conditioner.customer.meter.cir: the meters commit 3004kbit/s on `r2->r3`, which has 3Mbit/s (traffic in profile there may exceed the capacity of the link: commit less)");
+    assert_snapshot!(twice("675kbit/s", "flow"), @"43:34 conditioner.customer.meter.cir: the meters commit 5700kbit/s on `r2->r3`, which has 3Mbit/s (traffic in profile there may exceed the capacity of the link: commit less)");
 }
 
 #[test]
@@ -351,7 +351,7 @@ fn a_host_holds_the_window_of_its_own_connection() {
     };
     // 64 kB of packets of 1500 bytes, one in transmission and one at each end.
     assert_snapshot!(up("66kB", ""), @"no warning");
-    assert_snapshot!(up("68kB", ""), @"47:18 flow.up.tcp.window: the window (67160B) is more than the way and this host's own queue (64kB) hold: the host drops its own packets (a real host waits instead: write `backpressure` in a [[port]] of `slow->fast`, a smaller `tcp.window` or a longer `limit`)");
+    assert_snapshot!(up("68kB", ""), @"47:18 flow.up.tcp.window: the window (67160B) is more than the path and this host's own queue (64kB) hold: the host drops its own packets (a real host waits instead: write `backpressure` in a [[port]] of `slow->fast`, a smaller `tcp.window` or a larger `limit`)");
     assert_snapshot!(up("6MB", "backpressure = 1\n"), @"no warning");
     assert_snapshot!(paths(changed(&[("rate = \"15Mbit/s\"\ndelay", "rate = \"1Mbit/s\"\ndelay")])), @"flow.bulk.tcp.window");
 }
@@ -372,10 +372,10 @@ fn settings_of_acks_that_wait_need_some_that_do() {
     // What the profile has is not asked for.
     assert_snapshot!(overrides(&[policy]), @"no warning");
     assert_snapshot!(overrides(&[policy, "flow.bulk.tcp.ack_delay=40ms", "flow.bulk.tcp.quick_acks=16"]), @r#"
-    1:25 flow.bulk.tcp.ack_delay: this is for ACKs that wait, and the flow's `ack.policy` has every segment acknowledged at once (write `ack.policy = "delayed"`, or leave `ack_delay` out)
-    1:26 flow.bulk.tcp.quick_acks: this is for ACKs that wait, and the flow's `ack.policy` has every segment acknowledged at once (write `ack.policy = "delayed"`, or leave `quick_acks` out)
+    1:25 flow.bulk.tcp.ack_delay: this is for delayed ACKs, and the flow's `ack.policy` has every segment acknowledged at once (write `ack.policy = "delayed"`, or leave `ack_delay` out)
+    1:26 flow.bulk.tcp.quick_acks: this is for delayed ACKs, and the flow's `ack.policy` has every segment acknowledged at once (write `ack.policy = "delayed"`, or leave `quick_acks` out)
     "#);
-    assert_snapshot!(overrides(&["flow.bulk.tcp.ack_delay=0s", "flow.bulk.tcp.ack_delay_adapts=true"]), @r#"1:32 flow.bulk.tcp.ack_delay_adapts: this is for ACKs that wait, and an `ack_delay` of zero has every segment acknowledged at once (write `ack.policy = "delayed"`, or leave `ack_delay_adapts` out)"#);
+    assert_snapshot!(overrides(&["flow.bulk.tcp.ack_delay=0s", "flow.bulk.tcp.ack_delay_adapts=true"]), @r#"1:32 flow.bulk.tcp.ack_delay_adapts: this is for delayed ACKs, and an `ack_delay` of zero has every segment acknowledged at once (write `ack.policy = "delayed"`, or leave `ack_delay_adapts` out)"#);
     assert_snapshot!(overrides(&["flow.bulk.tcp.ack_delay=0s", "flow.bulk.ack.policy=delayed", "flow.bulk.tcp.quick_acks=1"]), @"no warning");
     // What is off asks for nothing.
     let off = ["ack_delay=0s", "ack_delay_adapts=false", "quick_acks=0", "sack_compression=0s"];
@@ -411,15 +411,15 @@ fn psh_at_the_end_of_bursts_needs_bursts() {
 fn token_levels_that_no_series_has_are_told() {
     let tokens = "run.series=[\"tokens\"]";
     assert_snapshot!(paths(overridden(&[tokens])), @"");
-    let asked = [tokens, "conditioner.customer.per=flow"];
-    let told = "conditioner.customer.meter: each flow has token buckets of its own";
-    assert!(lines(overridden(&asked)).contains(told));
+    let settings = [tokens, "conditioner.customer.per=flow"];
+    let warning = "conditioner.customer.meter: each flow has token buckets of its own";
+    assert!(lines(overridden(&settings)).contains(warning));
     // who asks for averages alone does not miss them
-    assert!(!lines(overridden(&["run.series=[\"averages\"]", asked[1]])).contains(told));
+    assert!(!lines(overridden(&["run.series=[\"averages\"]", settings[1]])).contains(warning));
 }
 
 /// What a port from the router to the destinations, of 15 Mbit/s, is warned of.
-fn beside(port: &str, class: &str) -> String {
+fn warnings_of_port(port: &str, class: &str) -> String {
     let text = format!(
         "{BASE}\n[[port]]\nat = \"r\"\nto = \"d[*]\"\n{port}\n[[port.class]]\nname = \"all\"\n{class}\n"
     );
@@ -428,26 +428,29 @@ fn beside(port: &str, class: &str) -> String {
 
 #[test]
 fn rates_in_place_of_the_links_are_not_above_it() {
-    let cake = |rate: &str| beside("", &format!("queue = {{ kind = \"cake\", rate = \"{rate}\" }}"));
+    let cake =
+        |rate: &str| warnings_of_port("", &format!("queue = {{ kind = \"cake\", rate = \"{rate}\" }}"));
     assert_snapshot!(cake("15Mbit/s"), @"no warning");
-    assert_snapshot!(cake("16Mbit/s"), @"60:33 port.r-d.class.all.queue.rate: rate (16Mbit/s) is above that of the link `r->d[0]`, 15Mbit/s: nothing is held back, and tins have parts of more than there is (write less, or leave `rate` out)");
-    let docsis = |rate: &str| beside("", &format!("queue = {{ kind = \"docsis-pie\", rate = \"{rate}\" }}"));
+    assert_snapshot!(cake("16Mbit/s"), @"60:33 port.r-d.class.all.queue.rate: rate (16Mbit/s) is above that of the link `r->d[0]`, 15Mbit/s: nothing is shaped, and the tins share more than the link carries (write less, or leave `rate` out)");
+    let docsis =
+        |rate: &str| warnings_of_port("", &format!("queue = {{ kind = \"docsis-pie\", rate = \"{rate}\" }}"));
     assert_snapshot!(docsis("15Mbit/s"), @"no warning");
-    assert_snapshot!(docsis("16Mbit/s"), @"60:39 port.r-d.class.all.queue.rate: rate (16Mbit/s) is above that of the link `r->d[0]`, 15Mbit/s: delays are reckoned shorter than they are (write less, or leave `rate` out)");
+    assert_snapshot!(docsis("16Mbit/s"), @"60:39 port.r-d.class.all.queue.rate: rate (16Mbit/s) is above that of the link `r->d[0]`, 15Mbit/s: the delay estimate is too short (write less, or leave `rate` out)");
     let htb = |rate: &str, shaper: &str| {
         let port = format!("scheduler = {{ kind = \"htb\", rate = \"{rate}\" }}\n{shaper}");
-        beside(&port, "rate = \"1Mbit/s\"")
+        warnings_of_port(&port, "rate = \"1Mbit/s\"")
     };
     let shaper = "shaper = { rate = \"10Mbit/s\" }";
     assert_snapshot!(htb("15Mbit/s", ""), @"no warning");
-    assert_snapshot!(htb("16Mbit/s", ""), @"57:36 port.r-d.scheduler.rate: rate (16Mbit/s) is above that of the link `r->d[0]`, 15Mbit/s: classes may be promised more than there is (write less, or leave `rate` out)");
+    assert_snapshot!(htb("16Mbit/s", ""), @"57:36 port.r-d.scheduler.rate: rate (16Mbit/s) is above that of the link `r->d[0]`, 15Mbit/s: the guarantees of the classes may exceed the capacity (write less, or leave `rate` out)");
     assert_snapshot!(htb("10Mbit/s", shaper), @"no warning");
-    assert_snapshot!(htb("15Mbit/s", shaper), @"57:36 port.r-d.scheduler.rate: rate (15Mbit/s) is above that of the port's `shaper`, 10Mbit/s: classes may be promised more than there is (write less, or leave `rate` out)");
+    assert_snapshot!(htb("15Mbit/s", shaper), @"57:36 port.r-d.scheduler.rate: rate (15Mbit/s) is above that of the port's `shaper`, 10Mbit/s: the guarantees of the classes may exceed the capacity (write less, or leave `rate` out)");
 }
 
 #[test]
 fn a_queue_in_bytes_holds_a_packet() {
-    let fifo = |limit: &str| beside("", &format!("queue = {{ kind = \"fifo\", limit = \"{limit}\" }}"));
+    let fifo =
+        |limit: &str| warnings_of_port("", &format!("queue = {{ kind = \"fifo\", limit = \"{limit}\" }}"));
     assert_snapshot!(fifo("1p"), @"no warning");
     assert_snapshot!(fifo("1500B"), @"no warning");
     assert_snapshot!(fifo("1499B"), @r#"60:34 port.r-d.class.all.queue.limit: limit (1499B) is less than a packet of flow `bulk[0]` (1500B): no such packet passes (write at least `limit = "1500B"`)"#);
@@ -460,13 +463,13 @@ fn a_queue_in_bytes_holds_a_packet() {
 #[test]
 fn settings_of_pie_do_something() {
     let pie = |settings: &str| format!("{{ kind = \"pie\", limit = \"100p\", {settings} }}");
-    let alone = |settings: &str| beside("", &format!("queue = {}", pie(settings)));
+    let alone = |settings: &str| warnings_of_port("", &format!("queue = {}", pie(settings)));
     assert_snapshot!(alone(r#"active_from = "100p""#), @"no warning");
-    assert_snapshot!(alone(r#"active_from = "101p""#), @"60:55 port.r-d.class.all.queue.active_from: active_from (101p) is never reached: the queue holds 100p (write a longer `limit` or a smaller `active_from`)");
+    assert_snapshot!(alone(r#"active_from = "101p""#), @"60:55 port.r-d.class.all.queue.active_from: active_from (101p) is never reached: the queue holds 100p (write a larger `limit` or a smaller `active_from`)");
     assert_snapshot!(alone("ecn = true, mark_ecnth = 0.2"), @"no warning");
     assert_snapshot!(alone("mark_ecnth = 0.2"), @"60:54 port.r-d.class.all.queue.mark_ecnth: this changes nothing: without `ecn` no packet is marked (write `ecn = true`, or leave `mark_ecnth` out)");
     let inside = format!("queue = {{ kind = \"fq\", queue = {} }}", pie("mark_ecnth = 0.2"));
-    assert_snapshot!(beside("", &inside), @"60:77 port.r-d.class.all.queue.queue.mark_ecnth: this changes nothing: without `ecn` no packet is marked (write `ecn = true`, or leave `mark_ecnth` out)");
+    assert_snapshot!(warnings_of_port("", &inside), @"60:77 port.r-d.class.all.queue.queue.mark_ecnth: this changes nothing: without `ecn` no packet is marked (write `ecn = true`, or leave `mark_ecnth` out)");
 }
 
 #[test]
@@ -483,7 +486,7 @@ fn data_waits_in_the_queue_of_dualpi2_for_its_congestion_control() {
         assert_snapshot!(flow("ecn = true", queue), @"no warning");
         assert_snapshot!(flow(r#"cc = "dctcp", ecn = "ect1""#, queue), @"no warning");
         assert_snapshot!(flow(r#"cc = "dctcp", ecn = true"#, queue), @r#"53:29 flow.bulk.tcp.ecn: ECT(0) takes this data into the classic queue of `dualpi2` on `r->d[0]`, whose marks are for flows that halve (write `ecn = "ect1"`)"#);
-        assert_snapshot!(flow(r#"cc = "bbr", recovery = "sack", rack = true, ecn = true"#, queue), @r#"53:59 flow.bulk.tcp.ecn: `bbr` makes nothing of marks: no queue slows it down by them (write `ecn = false`: queues drop its packets then, which takes its window back for a round trip)"#);
+        assert_snapshot!(flow(r#"cc = "bbr", recovery = "sack", rack = true, ecn = true"#, queue), @r#"53:59 flow.bulk.tcp.ecn: `bbr` ignores marks: they do not slow it down (write `ecn = false`: queues then drop its packets, which reduces its window for a round trip)"#);
         assert_snapshot!(flow(r#"cc = "cubic", ecn = "ect1""#, queue), @r#"53:29 flow.bulk.tcp.ecn: ECT(1) takes this data into the L4S queue of `dualpi2` on `r->d[0]`, whose marks are for `dctcp` and `prague` (write `ecn = true`, or `cc = "prague"`)"#);
     } }
     assert_snapshot!(flow(r#"cc = "dctcp", ecn = true"#, r#"kind = "codel", ecn = true"#), @"no warning");

@@ -22,7 +22,7 @@ use perhop_tcp::sender::Sender;
 
 use crate::Registry;
 use crate::applications::application::Application;
-use crate::applications::call::Heard;
+use crate::applications::call::CallReceiver;
 use crate::engine::delays::Delays;
 use crate::engine::link::{Link, Transmitter};
 use crate::engine::marks::MarkCounts;
@@ -63,7 +63,7 @@ pub fn build(
 ) -> Result<Built<Host>, ElementError> {
     let starts = starts(scenario);
     let network = Network::new(scenario, elements)?;
-    let mut ends = room(scenario);
+    let mut ends = ends_with_capacity(scenario);
     let mut placing = Placing { scenario, elements, ports: &network.port, starts: &starts, ends: &mut ends };
     for (node, application) in applications_of(scenario, &starts) {
         placing.ends[node].applications.push(application);
@@ -80,7 +80,7 @@ pub fn build(
 }
 
 /// No ends yet at any node, with room for its connections: without it a list of one has room for four.
-fn room(scenario: &model::Scenario) -> Vec<ends::Ends> {
+fn ends_with_capacity(scenario: &model::Scenario) -> Vec<ends::Ends> {
     let mut counts = vec![(0, 0); scenario.nodes.len()];
     for flow in &scenario.flows {
         counts[flow.from].0 += 1;
@@ -128,10 +128,10 @@ pub fn applications_of<'a>(
 
 /// The listener of UDP flow `k`, which begins at `start`, if it is one way of a call.
 #[must_use]
-pub fn listener_of(scenario: &model::Scenario, k: usize, start: Instant) -> Option<Box<Heard>> {
+pub fn call_receiver_of(scenario: &model::Scenario, k: usize, start: Instant) -> Option<Box<CallReceiver>> {
     let flow = &scenario.udp[k];
     let buffer = scenario.calls[flow.call?].jitter_buffer;
-    Some(Box::new(Heard::new(&scenario.run, flow, start, buffer)))
+    Some(Box::new(CallReceiver::new(&scenario.run, flow, start, buffer)))
 }
 
 /// Puts a run together: `host` makes the host of a node from its number, its site and its outgoing interfaces. A host that is
@@ -285,8 +285,8 @@ impl Placing<'_> {
         let departures = Departures::new(run, flow, self.starts[i]);
         let source = Source::new(sending, departures);
         self.ends[flow.from].sources.push(source);
-        let heard = listener_of(self.scenario, k, self.starts[i]);
-        self.ends[flow.to].drains.push(Drain::new(receiving, heard));
+        let receiver = call_receiver_of(self.scenario, k, self.starts[i]);
+        self.ends[flow.to].drains.push(Drain::new(receiving, receiver));
     }
 }
 

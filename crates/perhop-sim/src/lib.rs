@@ -13,8 +13,8 @@ mod simulation;
 mod version;
 
 pub use applications::application::{Application, Load};
-pub use applications::call::Heard;
-pub use build::{Built, applications_of, assemble, listener_of, starts};
+pub use applications::call::CallReceiver;
+pub use build::{Built, applications_of, assemble, call_receiver_of, starts};
 pub use engine::capture::Captures;
 pub use engine::carried::{Carried, FlowOnWire};
 pub use engine::delays::{ClassDelays, DelayCounts, DelayRange};

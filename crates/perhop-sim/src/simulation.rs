@@ -14,8 +14,8 @@ use crate::hosts::host::Host;
 use crate::results::sample::{Reading, Series};
 use crate::results::totals::{Totals, close, restart};
 use crate::results::{
-    Counts, Results, application_results, broken_invariants, conditioner_results, flow_results,
-    heard_results, link_results, mark_results, queue_results, udp_results,
+    Counts, Results, application_results, broken_invariants, call_results, conditioner_results, flow_results,
+    link_results, mark_results, queue_results, udp_results,
 };
 
 /// A run in virtual time.
@@ -203,7 +203,7 @@ impl<H: HostNode> Simulation<H> {
             flows,
             udp,
             applications: application_results(&engine, &from, &end),
-            heard: heard_results(&engine, ends.len(), &udp_ends),
+            call_receivers: call_results(&engine, ends.len(), &udp_ends),
             marks: mark_results(&from, &end),
             links: link_results(&engine, &from, &end),
             queues: queue_results(&engine, &sites, &from, &end),

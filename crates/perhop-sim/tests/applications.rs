@@ -84,14 +84,15 @@ fn the_next_request_comes_after_the_time_to_think() {
     let text = requests(FIFTEEN, &fixed("500ms"), "");
     let results = run(&text, &["run.warmup=5s"], TraceKinds::default());
     let loads = &results.applications[0].loads;
-    assert!(loads[0].asked.as_secs_f64() >= 5.0, "of the measured time alone");
+    assert!(loads[0].requested.as_secs_f64() >= 5.0, "of the measured time alone");
     for pair in loads.windows(2) {
-        assert_eq!((pair[1].asked - pair[0].done.expect("whole")).as_nanos(), 500_000_000);
+        assert_eq!((pair[1].requested - pair[0].done.expect("whole")).as_nanos(), 500_000_000);
     }
     let drawn = requests(FIFTEEN, r#"{ kind = "exponential", mean = "50ms" }"#, "");
     let results = run(&drawn, &["run.duration=600s"], TraceKinds::default());
     let loads = &results.applications[0].loads;
-    let pauses = loads.windows(2).map(|pair| (pair[1].asked - pair[0].done.expect("whole")).as_secs_f64());
+    let pauses =
+        loads.windows(2).map(|pair| (pair[1].requested - pair[0].done.expect("whole")).as_secs_f64());
     let (sum, count) = pauses.fold((0.0, 0.0), |(sum, count), pause| (sum + pause, count + 1.0));
     // of some 5600 pauses the mean is within three standard errors, 4 %
     assert!(count > 5000.0 && (sum / count / 0.05 - 1.0_f64).abs() < 0.04, "{} of {count}", sum / count);
@@ -149,13 +150,13 @@ fn the_connections_of_a_page_open_together_and_each_pair_has_its_own() {
 /// A flow with an application is no transfer, and not one without an end; flows beside it draw what they drew.
 #[test]
 fn what_is_no_application_stays_as_it_is() {
-    let beside = |rest: &str| {
+    let text = |rest: &str| {
         let bulk = "[[flow]]\nname = \"x\"\nfrom = \"b\"\nto = \"a\"\nstart_jitter = \"1s\"\ntcp = { size = \"9kB\" }\n";
         path(["20s", "0s"], LINK, LINK, &format!("{bulk}{rest}"))
     };
     let flow = requests(FIFTEEN, &fixed("3s"), "");
     let (_, flow) = flow.split_once("[[flow]]").expect("a flow");
-    let (with, without) = (beside(&format!("[[flow]]{flow}")), beside(""));
+    let (with, without) = (text(&format!("[[flow]]{flow}")), text(""));
     let run = |text: &str| run(text, &[], TraceKinds::default());
     let (with, without) = (run(&with), run(&without));
     assert!(without.applications.is_empty());
@@ -175,8 +176,11 @@ fn the_tables_of_applications_have_a_row_for_each_and_its_loads() {
     let value = |name: &str| value(applications, &tables, 0, name);
     assert_eq!((calls.rows)(&tables), 0);
     assert_eq!(((applications.rows)(&tables), (loads.rows)(&tables)), (1, 7));
-    let [asked, done, unfinished] = ["loads", "loads_done", "loads_unfinished"].map(value);
-    assert!([asked - 7.0, done - 7.0, unfinished].iter().all(|rest| rest.abs() < 0.5), "{asked}, {done}");
+    let [requested, done, unfinished] = ["loads", "loads_done", "loads_unfinished"].map(value);
+    assert!(
+        [requested - 7.0, done - 7.0, unfinished].iter().all(|rest| rest.abs() < 0.5),
+        "{requested}, {done}"
+    );
     // 4 rounds but for the first, which has the handshake too
     let [p50, p95, max] = ["load_p50_s", "load_p95_s", "load_max_s"].map(value);
     assert!(
@@ -190,7 +194,7 @@ fn the_tables_of_applications_have_a_row_for_each_and_its_loads() {
 const CALL: &str = "[[udp]]\nname = \"voice\"\nfrom = \"a\"\nto = \"b\"\napplication = { kind = \"call\" }\n";
 
 /// The numbers in both rows of the table of calls.
-fn heard<const N: usize>(text: &str, overrides: &[&str], names: [&str; N]) -> [[f64; N]; 2] {
+fn call_rows<const N: usize>(text: &str, overrides: &[&str], names: [&str; N]) -> [[f64; N]; 2] {
     let overrides_owned: Vec<String> = overrides.iter().map(ToString::to_string).collect();
     let loaded = load(text.as_bytes(), "test.toml", &overrides_owned).expect("valid");
     let results = run(text, overrides, TraceKinds::default());
@@ -205,14 +209,14 @@ const COLUMNS: [&str; 5] = ["mos", "mouth_to_ear_s", "due_packets", "lost_packet
 #[test]
 fn a_call_over_an_idle_path_is_as_good_as_its_delay() {
     let text = path(["100s", "10s"], LINK, LINK, CALL);
-    for [mos, delay, due, lost, late] in heard(&text, &[], COLUMNS) {
+    for [mos, delay, due, lost, late] in call_rows(&text, &[], COLUMNS) {
         // a packet is filled in 20 ms, takes 0.2 and 10 ms on each link, and waits 40 ms
         assert!((delay - 0.080_4).abs() < 1e-9, "{delay}");
         // those of the last 60.4 ms would be played when the run is over
         assert!((due - (4500.0 - 3.0)).abs() < 0.5 && lost + late < 0.5, "{due} {lost} {late}");
         assert!((4.36..4.37).contains(&mos), "{mos}");
     }
-    let far = heard(&text, &["link.a-r.delay=200ms"], COLUMNS);
+    let far = call_rows(&text, &["link.a-r.delay=200ms"], COLUMNS);
     assert!(far.iter().all(|[mos, ..]| (3.87..3.89).contains(mos)), "{far:?}");
 }
 
@@ -220,19 +224,19 @@ fn a_call_over_an_idle_path_is_as_good_as_its_delay() {
 fn losses_and_late_packets_make_a_call_worse() {
     let text = path(["1000s", "0s"], LINK, LINK, CALL);
     let lossy = r#"link.a-r.loss={ "a->r" = 0.02, "r->a" = 0 }"#;
-    let [there, back] = heard(&text, &[lossy], ["mos", "lost_ratio", "late_packets"]);
+    let [there, back] = call_rows(&text, &[lossy], ["mos", "lost_ratio", "late_packets"]);
     // of 50,000 packets 2 % within five standard errors; R is less by 95 * 2 / 6.3 = 30
     assert!((there[1] - 0.02).abs() < 0.003 && (3.0..3.3).contains(&there[0]), "{there:?}");
     assert!(back[1] < 1e-9 && (4.36..4.37).contains(&back[0]), "{back:?}");
     let [there, _] =
-        heard(&text, &[lossy, "udp.voice.application.bpl=25.1"], ["mos", "lost_ratio", "rating"]);
+        call_rows(&text, &[lossy, "udp.voice.application.bpl=25.1"], ["mos", "lost_ratio", "rating"]);
     assert!((4.1..4.25).contains(&there[0]), "concealed: {there:?}");
     // beside a flow that fills a queue of 50 ms from now on, what waits comes too late for a buffer of 20 ms
     let bulk = "[[flow]]\nname = \"x\"\nfrom = \"a\"\nto = \"b\"\nstart = \"100ms\"\ntcp = { cc = \"reno\" }\n\
                 [[port]]\nat = \"r\"\nto = \"b\"\nclass = [{ name = \"all\", queue = { kind = \"fifo\", limit = \"33p\" } }]\n";
     let slow = path(["100s", "0s"], ["80Mbit/s", "10ms"], LINK, &format!("{CALL}{bulk}"));
-    let short = heard(&slow, &["udp.voice.application.jitter_buffer=20ms"], ["late_packets", "mos"]);
-    let long = heard(&slow, &["udp.voice.application.jitter_buffer=100ms"], ["late_packets", "mos"]);
+    let short = call_rows(&slow, &["udp.voice.application.jitter_buffer=20ms"], ["late_packets", "mos"]);
+    let long = call_rows(&slow, &["udp.voice.application.jitter_buffer=100ms"], ["late_packets", "mos"]);
     assert!(short[0][0] > 2000.0 && long[0][0] < 0.5, "{short:?} {long:?}");
     assert!(short[0][1] < 1.5 && long[0][1] > short[0][1] + 1.0, "{short:?} {long:?}");
     assert!(short[1][0] < 0.5, "the way back has the queue for itself: {short:?}");

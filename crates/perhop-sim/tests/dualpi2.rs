@@ -66,14 +66,14 @@ fn both(rate_mbit: f64, delay_ms: f64, count: usize, more: &[&str]) -> (Kind, Ki
 /// probability, one of DCTCP 2 over twice that: 0.82 of the other.
 #[test]
 fn windows_of_dctcp_and_reno_are_alike_at_a_coupling_of_two() {
-    let mut told = String::new();
+    let mut report = String::new();
     let mut sound = true;
     for (rate, delay, count) in
         [(10.0, 9.0, 1), (40.0, 4.0, 2), (40.0, 19.0, 2), (100.0, 9.0, 5), (20.0, 49.0, 2)]
     {
         let (l4s, classic, used) = both(rate, delay, count, &[]);
         let ratio = l4s.window / classic.window;
-        told += &format!(
+        report += &format!(
             "{count} and {count} flows, {rate} Mbit/s, {delay} ms: windows {ratio:.2}, waits {:.2} and {:.2} ms, {used:.4} used\n",
             l4s.wait * 1e3,
             classic.wait * 1e3
@@ -83,7 +83,7 @@ fn windows_of_dctcp_and_reno_are_alike_at_a_coupling_of_two() {
             && (8e-3..20e-3).contains(&classic.wait)
             && used > 0.98;
     }
-    assert!(sound, "{told}");
+    assert!(sound, "{report}");
 }
 
 /// Four times as many marks for as many drops leave a fourth of the window, more or less.
@@ -104,19 +104,19 @@ fn the_coupling_says_how_windows_compare() {
 #[test]
 fn prague_shares_with_reno_as_dctcp_does() {
     let prague = "flow.l4s.tcp.cc=prague";
-    let mut told = String::new();
+    let mut report = String::new();
     let mut sound = true;
     for (rate, delay, count) in [(40.0, 9.0, 1), (40.0, 19.0, 2), (100.0, 9.0, 5), (20.0, 29.0, 2)] {
         let (l4s, classic, used) = both(rate, delay, count, &[prague]);
         let ratio = l4s.window / classic.window;
-        told += &format!(
+        report += &format!(
             "{count} and {count} flows, {rate} Mbit/s, {delay} ms: windows {ratio:.2}, waits {:.2} and {:.2} ms, {used:.4} used\n",
             l4s.wait * 1e3,
             classic.wait * 1e3
         );
         sound &= (0.4..2.5).contains(&ratio) && l4s.wait < 1.2e-3 && used > 0.98;
     }
-    assert!(sound, "{told}");
+    assert!(sound, "{report}");
 }
 
 /// With queues this short a round trip of 4 ms would take five times what one of 20 ms has; after a while they go by 25 ms alike.

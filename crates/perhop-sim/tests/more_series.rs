@@ -18,18 +18,18 @@ fn named(results: &Results) -> BTreeSet<&'static str> {
 #[test]
 fn to_ask_for_more_series_changes_nothing_else() {
     let plain = run(DIFFSERV, &SHORT, TraceKinds::default());
-    let asked = run(DIFFSERV, &[&SHORT[..], &[BOTH]].concat(), TraceKinds::default());
-    assert_eq!(plain.event_digest, asked.event_digest);
+    let detailed = run(DIFFSERV, &[&SHORT[..], &[BOTH]].concat(), TraceKinds::default());
+    assert_eq!(plain.event_digest, detailed.event_digest);
     assert_eq!(
         format!("{:?}", (&plain.flows, &plain.queues, &plain.classes, &plain.conditioners)),
-        format!("{:?}", (&asked.flows, &asked.queues, &asked.classes, &asked.conditioners))
+        format!("{:?}", (&detailed.flows, &detailed.queues, &detailed.classes, &detailed.conditioners))
     );
-    let all: Vec<_> = asked.series.iter().collect();
+    let all: Vec<_> = detailed.series.iter().collect();
     let (always, more) = all.split_at(plain.series.columns.len());
     // NaN, which is no sample yet, is not equal to itself
     assert_eq!(format!("{always:?}"), format!("{:?}", plain.series.iter().collect::<Vec<_>>()));
-    assert!(more.iter().all(|column| column.2.len() == asked.series.times.len()));
-    let new: Vec<_> = named(&asked).difference(&named(&plain)).copied().collect();
+    assert!(more.iter().all(|column| column.2.len() == detailed.series.times.len()));
+    let new: Vec<_> = named(&detailed).difference(&named(&plain)).copied().collect();
     let averages = ["average_bytes", "average_packets", "backlog_bytes", "drop_probability"];
     let tokens = ["tokens_committed_bytes", "tokens_peak_bytes"];
     assert_eq!(new, [&averages[..], &tokens].concat());

@@ -27,9 +27,9 @@ fn tables_and_columns_are_described() {
             assert!((table.since..=FORMAT).contains(&column.since), "{name}");
             assert!(!column.doc.is_empty() && !column.doc.contains(['|', '\n']), "{name}");
             let endings = [("_bit_s", "bit/s"), ("_s", "s"), ("_bytes", "byte"), ("_packets", "packets")];
-            let told = endings.iter().find(|(ending, _)| column.name.ends_with(ending));
+            let known = endings.iter().find(|(ending, _)| column.name.ends_with(ending));
             let windows = table.name == "tcp";
-            assert!(windows || told.is_none_or(|(_, unit)| *unit == column.unit), "{name}: {}", column.unit);
+            assert!(windows || known.is_none_or(|(_, unit)| *unit == column.unit), "{name}: {}", column.unit);
         }
     }
 }

@@ -171,7 +171,7 @@ pub struct Adaptive {
     /// When the SYN was answered, the round trip from there to the first data, and when data last came in order.
     answered: Option<Instant>,
     rtt: Option<Span>,
-    heard: Option<Instant>,
+    last_in_order: Option<Instant>,
     /// How long a segment in order would wait (`ato`), and until when one does.
     wait: Span,
     until: Option<Instant>,
@@ -191,7 +191,7 @@ impl Adaptive {
             begun: false,
             answered: None,
             rtt: None,
-            heard: None,
+            last_in_order: None,
             wait: params.timeout.min(MAX_DELAY),
             until: None,
             buffer: params.buffer.map(Buffer::new),
@@ -207,13 +207,13 @@ impl Adaptive {
     fn hear(&mut self, now: Instant, seg: &Arrival) {
         if seg.in_order {
             let half = halved(self.params.timeout);
-            match self.heard.map(|heard| now - heard) {
+            match self.last_in_order.map(|last| now - last) {
                 Some(gap) if gap <= half => self.adapt(halved(self.wait) + half),
                 Some(gap) if gap < self.wait => self.adapt(halved(self.wait) + gap),
                 Some(gap) if gap <= self.pause() => {}
                 _ => self.quick = self.params.quick,
             }
-            self.heard = Some(now);
+            self.last_in_order = Some(now);
         }
         if let Some(buffer) = &mut self.buffer {
             // an even number becomes one more, which this acknowledgment takes

@@ -13,8 +13,8 @@ fn connection() {
 }
 
 #[test]
-fn an_input_has_many_operations_and_fates() {
+fn an_input_has_many_operations_and_effects() {
     assert!(fuzz::reached(300, |input: &SenderOps| input.ops.len()) > 200);
-    let fates = |input: &Connection| input.network.there.len() + input.network.back.len();
-    assert!(fuzz::reached(300, fates) > 100);
+    let effects = |input: &Connection| input.network.there.len() + input.network.back.len();
+    assert!(fuzz::reached(300, effects) > 100);
 }

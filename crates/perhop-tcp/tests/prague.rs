@@ -34,7 +34,7 @@ enum Rounds {
 }
 
 /// How far perhop was from a recording.
-struct Apart {
+struct Difference {
     /// Mean of its windows over the mean of Linux's.
     mean: f64,
     /// Largest difference of two windows, as a part of Linux's.
@@ -43,11 +43,11 @@ struct Apart {
     alpha: f64,
 }
 
-fn replay(recording: &str, rounds: Rounds) -> Apart {
+fn replay(recording: &str, rounds: Rounds) -> Difference {
     let mut prague = Prague::new(&PARAMS_OF_LINUX);
     let (mut answered, mut recovering) = (0, false);
     let (mut ours, mut theirs) = (0.0, 0.0);
-    let mut apart = Apart { mean: 0.0, window: 0.0, alpha: 0.0 };
+    let mut difference = Difference { mean: 0.0, window: 0.0, alpha: 0.0 };
     for line in recording.lines().skip(1) {
         let fields: Vec<u64> = line.split(',').map(|field| field.parse().expect("a number")).collect();
         let [us, una, nxt, acked, marked, srtt, state, alpha, window] = fields[..] else { panic!("{line}") };
@@ -84,13 +84,13 @@ fn replay(recording: &str, rounds: Rounds) -> Apart {
         }
         let (cwnd, window) = (prague.cwnd().0 as f64 / MSS as f64, window as f64 / SEGMENT);
         (ours, theirs) = (ours + cwnd, theirs + window);
-        apart.window = apart.window.max((cwnd - window).abs() / window);
+        difference.window = difference.window.max((cwnd - window).abs() / window);
         if prague.alpha() > 0.0 {
-            apart.alpha = apart.alpha.max((prague.alpha() - alpha as f64 / ONE).abs());
+            difference.alpha = difference.alpha.max((prague.alpha() - alpha as f64 / ONE).abs());
         }
     }
-    apart.mean = ours / theirs;
-    apart
+    difference.mean = ours / theirs;
+    difference
 }
 
 macro_rules! recording {
@@ -107,7 +107,7 @@ fn windows_and_alpha_are_those_of_linux_once_its_round_trips_end_as_there() {
         ("delayed", recording!("delayed")),
         ("loss", recording!("loss")),
     ] {
-        let Apart { mean, window, alpha } = replay(recording, Rounds::Linux);
+        let Difference { mean, window, alpha } = replay(recording, Rounds::Linux);
         println!("{name}: mean {mean:.5}, window {window:.5}, alpha {alpha:.7}");
         assert!((mean - 1.0).abs() < 1e-4 && window < 2e-4, "{name}: mean {mean}, window {window}");
         assert!(alpha < 1e-7, "{name}: {alpha}");
@@ -118,7 +118,7 @@ fn windows_and_alpha_are_those_of_linux_once_its_round_trips_end_as_there() {
 /// grows faster than the other.
 #[test]
 fn a_short_round_trip_counts_as_25_ms_as_in_linux() {
-    let Apart { mean, window, alpha } = replay(recording!("near"), Rounds::Linux);
+    let Difference { mean, window, alpha } = replay(recording!("near"), Rounds::Linux);
     println!("near: mean {mean:.5}, window {window:.5}, alpha {alpha:.7}");
     assert!((mean - 1.0).abs() < 0.01 && window < 0.03 && alpha < 0.05, "{mean}, {window}, {alpha}");
 }
@@ -131,7 +131,7 @@ fn as_the_draft_has_it_windows_stay_near_those_of_linux() {
         ("delayed", recording!("delayed")),
         ("loss", recording!("loss")),
     ] {
-        let Apart { mean, window, alpha } = replay(recording, Rounds::Draft);
+        let Difference { mean, window, alpha } = replay(recording, Rounds::Draft);
         println!("{name}: mean {mean:.5}, window {window:.5}, alpha {alpha:.7}");
         assert!(
             (mean - 1.0).abs() < 0.011 && window < 0.133 && alpha < 0.13,

@@ -374,8 +374,8 @@ fn limited_by_a_timer(cc: Growth) -> bool {
         close: false,
         ..TcpParams::RFC
     };
-    let heard = Arc::new(Mutex::new((Vec::new(), 0)));
-    let control: Box<dyn CongestionControl> = Box::new(Noting(Arc::clone(&heard)));
+    let samples = Arc::new(Mutex::new((Vec::new(), 0)));
+    let control: Box<dyn CongestionControl> = Box::new(Noting(Arc::clone(&samples)));
     let mut sender = Sender::with_control(&params, Instant::ZERO, control.into());
     while sender.poll_transmit(Instant::ZERO).is_some() {}
     let mut now = Instant::ZERO + Span::from_millis(100);
@@ -388,8 +388,8 @@ fn limited_by_a_timer(cc: Growth) -> bool {
     while sender.poll_transmit(now).is_some() {}
     now += Span::from_millis(100);
     sender.on_ack(now, &Ack { ack: 2 * LEN, window: Bytes(100 * LEN), ..Ack::default() });
-    let heard = heard.lock().expect("one thread");
-    heard.0.last().expect("a sample").app_limited
+    let samples = samples.lock().expect("one thread");
+    samples.0.last().expect("a sample").app_limited
 }
 
 //= test draft-ietf-ccwg-bbr-4.1.2.4-checks
@@ -413,8 +413,8 @@ fn a_write_finds_the_connection_limited_if_it_had_room_and_nothing_to_send() {
         close: false,
         ..TcpParams::RFC
     };
-    let heard = Arc::new(Mutex::new((Vec::new(), 0)));
-    let control: Box<dyn CongestionControl> = Box::new(Noting(Arc::clone(&heard)));
+    let samples = Arc::new(Mutex::new((Vec::new(), 0)));
+    let control: Box<dyn CongestionControl> = Box::new(Noting(Arc::clone(&samples)));
     let mut sender = Sender::with_control(&params, Instant::ZERO, control.into());
     let mut now = Instant::ZERO;
     let mut limited = |sender: &mut Sender, write: u64, ack: u64| {
@@ -436,7 +436,7 @@ fn a_write_finds_the_connection_limited_if_it_had_room_and_nothing_to_send() {
         }
         now += Span::from_millis(100);
         sender.on_ack(now, &Ack { ack: ack * LEN, window: Bytes(100 * LEN), ..Ack::default() });
-        (left, heard.lock().expect("one thread").0.last().expect("a sample").app_limited)
+        (left, samples.lock().expect("one thread").0.last().expect("a sample").app_limited)
     };
     assert_eq!(limited(&mut sender, 0, 8), (8, false), "the window bounds it");
     assert_eq!(limited(&mut sender, 5, 12), (8, false), "four segments of the first data wait");
@@ -444,7 +444,7 @@ fn a_write_finds_the_connection_limited_if_it_had_room_and_nothing_to_send() {
     assert_eq!(limited(&mut sender, 4, 18), (4, false), "what is acknowledged here left before the write");
     assert_eq!(limited(&mut sender, 4, 22), (4, true), "room for four segments and nothing to send");
     assert_eq!(limited(&mut sender, 0, 26), (0, true));
-    assert_eq!(heard.lock().expect("one thread").1, 0, "something was outstanding all the time");
+    assert_eq!(samples.lock().expect("one thread").1, 0, "something was outstanding all the time");
     assert_eq!(limited(&mut sender, 8, 34), (8, true), "nothing was");
-    assert_eq!(heard.lock().expect("one thread").1, 1);
+    assert_eq!(samples.lock().expect("one thread").1, 1);
 }

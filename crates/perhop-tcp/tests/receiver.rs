@@ -384,12 +384,12 @@ proptest! {
 fn marks_are_counted_and_the_first_of_a_run_and_each_second_are_acknowledged_at_once() {
     let params = ReceiverParams { ecn: true, accurate: true, ..PARAMS };
     let mut receiver = Receiver::new(params, Box::new(Delayed::new(Span::from_millis(200))));
-    let mut said = Vec::new();
+    let mut acks = Vec::new();
     for (segment, ce) in (0u64..).zip([false, true, true, true, false, true, false, false]) {
         let now = Instant::from_nanos(segment);
         let one = Segment { seq: segment * 1000, end: (segment + 1) * 1000, sent: now, ..Segment::default() };
         receiver.on_segment(now, &one, ce);
-        said.push(receiver.poll_transmit(now).map(|ack| (ack.ack / 1000, ack.ace, ack.ece)));
+        acks.push(receiver.poll_transmit(now).map(|ack| (ack.ack / 1000, ack.ace, ack.ece)));
     }
     let expected = [
         None,
@@ -401,5 +401,5 @@ fn marks_are_counted_and_the_first_of_a_run_and_each_second_are_acknowledged_at_
         None,
         Some((8, 1, false)), // two segments
     ];
-    assert_eq!(said, expected);
+    assert_eq!(acks, expected);
 }

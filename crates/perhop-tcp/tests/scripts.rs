@@ -60,8 +60,8 @@ fn a_mistake_is_told_with_its_line() {
         ("+0 ! rto", "0 has left, which was not said"),
         ("initial_window = 2", "initial_window is no event"),
     ] {
-        let said = verdict(&["tcp: initial_window = 2", line]);
-        assert!(said.starts_with("a.pkt:") && said.contains(what), "{line}: {said}");
+        let message = verdict(&["tcp: initial_window = 2", line]);
+        assert!(message.starts_with("a.pkt:") && message.contains(what), "{line}: {message}");
     }
     for (line, what) in [
         ("+0 < nack", "nack is not part of an acknowledgment"),
@@ -71,11 +71,11 @@ fn a_mistake_is_told_with_its_line() {
         ("+0 write some", "some is neither a number of segments nor of bytes"),
         ("+0 ! delay", "the timer of this end is called rto"),
     ] {
-        let said = verdict(&["tcp: initial_window = 2", "+0 > 0-1", line]);
-        assert!(said.starts_with("a.pkt:3: ") && said.contains(what), "{line}: {said}");
+        let message = verdict(&["tcp: initial_window = 2", "+0 > 0-1", line]);
+        assert!(message.starts_with("a.pkt:3: ") && message.contains(what), "{line}: {message}");
     }
-    let said = verdict(&["tcp: initial_window = 2.5", "+0 > 0-1"]);
-    assert!(said.starts_with("a.pkt:2: ") && said.contains("initial_window"), "{said}");
+    let message = verdict(&["tcp: initial_window = 2.5", "+0 > 0-1"]);
+    assert!(message.starts_with("a.pkt:2: ") && message.contains("initial_window"), "{message}");
     let late = verdict(&["tcp: initial_window = 2", "+0 > 0-1", "+5 < ack 1"]);
     assert_eq!(late, "a.pkt:3: the timer expires at 1, which was not said");
     let early = verdict(&["tcp: initial_window = 2", "+0 > 0-1", "+0.5 ! rto"]);

@@ -347,10 +347,10 @@ fn congestion_is_told_with_what_is_outstanding_and_once_for_a_segment_that_times
     ack(&mut s, 10_000, 5, 1);
     assert_eq!(send(&mut s, 10_000), [5, 6]);
     assert_eq!(expire(&mut s).1, [5]);
-    let told = signals.lock().expect("no test panics while it notes").clone();
+    let noted = signals.lock().expect("no test panics while it notes").clone();
     let (timeout, again) = (CongestionSignal::Timeout, CongestionSignal::RepeatedTimeout);
     assert_eq!(
-        told,
+        noted,
         [(CongestionSignal::FastRetransmit, 8), (timeout, 8), (again, 8), (again, 8), (timeout, 5)]
     );
 }
@@ -380,9 +380,9 @@ fn every_acknowledgment_tells_growth_a_round_trip_unless_what_it_means_was_sent_
         let end = s.una() / MSS + s.in_flight().0 / MSS;
         hear(&mut s, due + 150, end, due + 100);
         hear(&mut s, due + 250, end + 1, due + 150);
-        let told = round_trips.lock().expect("no test panics while it notes").clone();
+        let noted = round_trips.lock().expect("no test panics while it notes").clone();
         assert_eq!(
-            told,
+            noted,
             [Some(100), Some(110), unclear[0], unclear[1], Some(100)],
             "timestamps: {timestamps}"
         );

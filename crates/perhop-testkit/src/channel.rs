@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, VecDeque};
 use arbitrary::Arbitrary;
 use perhop_core::time::{Instant, Span};
 
-/// What becomes of a packet.
+/// Effect of the channel on a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Arbitrary)]
-pub enum Fate {
+pub enum PacketEffect {
     /// It arrives.
     Passes,
     /// It does not.
@@ -20,35 +20,35 @@ pub enum Fate {
     Marked,
 }
 
-/// A line with a list of fates; after its end everything passes.
+/// A line with a list of effects; after its end everything passes.
 #[derive(Clone, Debug)]
 pub struct Line<T> {
     delay: Span,
-    fates: VecDeque<Fate>,
+    effects: VecDeque<PacketEffect>,
     /// By arrival, then by departure.
     in_transit: BTreeMap<(Instant, u64), (T, bool)>,
     sent: u64,
 }
 
 impl<T: Copy> Line<T> {
-    /// The n-th item sent has the n-th fate.
+    /// The n-th item sent meets the n-th effect.
     #[must_use]
-    pub fn new(delay: Span, fates: &[Fate]) -> Self {
-        Self { delay, fates: fates.iter().copied().collect(), in_transit: BTreeMap::new(), sent: 0 }
+    pub fn new(delay: Span, effects: &[PacketEffect]) -> Self {
+        Self { delay, effects: effects.iter().copied().collect(), in_transit: BTreeMap::new(), sent: 0 }
     }
 
     /// `item` enters the line now.
     pub fn send(&mut self, now: Instant, item: T) {
-        let fate = self.fates.pop_front().unwrap_or(Fate::Passes);
+        let effect = self.effects.pop_front().unwrap_or(PacketEffect::Passes);
         let late = |ms| now + self.delay + Span::from_millis(u64::from(ms));
-        let (first, second) = match fate {
-            Fate::Lost => (None, None),
-            Fate::Passes | Fate::Marked => (Some(late(0)), None),
-            Fate::Late(ms) => (Some(late(ms)), None),
-            Fate::Twice(ms) => (Some(late(0)), Some(late(ms))),
+        let (first, second) = match effect {
+            PacketEffect::Lost => (None, None),
+            PacketEffect::Passes | PacketEffect::Marked => (Some(late(0)), None),
+            PacketEffect::Late(ms) => (Some(late(ms)), None),
+            PacketEffect::Twice(ms) => (Some(late(0)), Some(late(ms))),
         };
         for at in [first, second].into_iter().flatten() {
-            self.in_transit.insert((at, self.sent), (item, fate == Fate::Marked));
+            self.in_transit.insert((at, self.sent), (item, effect == PacketEffect::Marked));
             self.sent += 1;
         }
     }

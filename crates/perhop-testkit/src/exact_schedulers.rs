@@ -123,7 +123,7 @@ pub struct LinkClass {
     pub offtime: u64,
 }
 
-/// What [`LinkShares`] permits.
+/// Verdict of [`LinkShares`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Permitted {
     /// One of these: several where they had equally little for their shares.
@@ -139,7 +139,7 @@ pub enum Permitted {
 struct Idle {
     /// Time of a byte at this share.
     byte: Ratio,
-    /// What packets took beyond whole ns.
+    /// Time that packets took beyond whole ns.
     carried: Ratio,
     value: i128,
     since: u64,
@@ -212,7 +212,7 @@ impl Member {
 pub struct LinkShares {
     rate: u64,
     members: Vec<Member>,
-    /// What is not isolated: may be lent while its idle time is not negative.
+    /// The part that is not isolated: may be lent while its idle time is not negative.
     rest: Idle,
     /// For each priority the tag of whom it served last.
     reached: Vec<i128>,
@@ -265,7 +265,7 @@ impl LinkShares {
         self.members.iter().all(|m| !m.class.isolated)
     }
 
-    /// Who may be served.
+    /// Classes that may be served.
     #[must_use]
     pub fn permitted(&self, now: u64) -> Permitted {
         let waiting: Vec<usize> = (0..self.members.len()).filter(|&i| self.members[i].waits).collect();

@@ -1,4 +1,4 @@
-//! What the tests of every element share: packets, a recording sink, trait laws, exact references, fuzz bodies.
+//! Shared parts of the tests of every element: packets, a recording sink, trait laws, exact references, fuzz bodies.
 //!
 //! Development only. A trait's laws are checked on an element by one macro line, such as
 //! `queue_laws!(fifo, |site| Box::new(Fifo::new(site, limit)), limit = limit)`; each law then is a test of its own.
@@ -14,11 +14,11 @@ pub mod fuzz;
 pub mod laws;
 pub mod link;
 pub mod meter;
+#[cfg(feature = "tcp")]
+pub mod observed_sender;
 pub mod packet;
 #[cfg(feature = "tcp")]
 pub mod permit;
-#[cfg(feature = "tcp")]
-pub mod probe;
 pub mod prr;
 pub mod published;
 pub mod queue;

@@ -18,7 +18,7 @@ use crate::sink::Recorder;
 pub struct Passage {
     /// When.
     pub at: Instant,
-    /// Whose.
+    /// Its class.
     pub class: u8,
     /// Bytes.
     pub len: u64,
@@ -33,7 +33,7 @@ impl Classifier for ByTrafficClass {
     }
 }
 
-/// What left by `until`, in order. `arrivals` are in order of time; no queue has a limit.
+/// Packets that left by `until`, in order. `arrivals` are in order of time; no queue has a limit.
 pub fn departures(
     scheduler: Box<dyn Scheduler>,
     classes: u8,
@@ -51,22 +51,22 @@ pub fn departures(
     let (mut left, mut sink) = (Vec::new(), Recorder::default());
     // the link is free from here on; parts of a nanosecond are carried to the next packet
     let (mut free, mut carried) = (Instant::ZERO, 0);
-    let mut asks = None;
+    let mut poll = None;
     loop {
         let next = arrivals.peek().map_or(Instant::MAX, |a| a.at);
-        let asked = asks.unwrap_or(Instant::MAX);
-        if next.min(asked) > until || next.min(asked) == Instant::MAX {
+        let poll_at = poll.unwrap_or(Instant::MAX);
+        if next.min(poll_at) > until || next.min(poll_at) == Instant::MAX {
             return left;
         }
-        let now = next.min(asked);
-        if next <= asked {
+        let now = next.min(poll_at);
+        if next <= poll_at {
             let Some(&Passage { class, len, .. }) = arrivals.next() else { return left };
             port.enqueue(now, TestPacket::data(0).class(class).len(len), &mut sink);
-            sink.heard.clear();
-            asks = Some(if now < free { free } else { now });
+            sink.events.clear();
+            poll = Some(if now < free { free } else { now });
             continue;
         }
-        asks = match port.dequeue(now, &mut sink) {
+        poll = match port.dequeue(now, &mut sink) {
             Departure::Empty => None,
             Departure::NotBefore(at) => Some(at),
             Departure::Packet(pkt) => {
@@ -79,6 +79,6 @@ pub fn departures(
                 if port.is_empty() { None } else { Some(free) }
             }
         };
-        sink.heard.clear();
+        sink.events.clear();
     }
 }

@@ -1,10 +1,10 @@
-//! What a TCP may send next, kept apart from it by the definitions of the sources.
+//! Segments that a TCP may send next, kept apart from it by the definitions of the sources.
 
 use perhop_tcp::recovery::DUPLICATE_THRESHOLD;
 use perhop_tcp::segment::{Ack, Segment};
 use perhop_tcp::settings::{Guard, RecoveryKind, TcpParams};
 
-use crate::prr::{Heard, Prr};
+use crate::prr::{AckInfo, Prr};
 use crate::rack::{Outstanding, Rack};
 use crate::sack::Reported;
 
@@ -38,7 +38,7 @@ struct Repair {
     /// Segments in the network as Fall and Floyd 1996 count them.
     counted: i64,
     prr: Prr,
-    /// What had been delivered when the last acknowledgment was heard.
+    /// Bytes delivered when the last acknowledgment came.
     before: u64,
 }
 
@@ -175,12 +175,12 @@ impl Permit {
         self.limited = 0;
         self.timed_out = false;
         self.refilling &= self.point.is_some_and(|point| ack < point);
-        let heard = Outstanding { una: ack, ..*at };
+        let after = Outstanding { una: ack, ..*at };
         self.frto = match self.frto {
-            Frto::First { recover } if ack < recover && self.new_data(&heard) => Frto::Second { budget: 2 },
+            Frto::First { recover } if ack < recover && self.new_data(&after) => Frto::Second { budget: 2 },
             Frto::Second { .. } if self.params.rack => Frto::Off,
             Frto::Second { .. } => {
-                self.forgive(&heard);
+                self.forgive(&after);
                 Frto::Off
             }
             _ => Frto::Off,
@@ -279,7 +279,7 @@ impl Permit {
         let total = at.una + self.reported.len();
         let delivered = total.saturating_sub(std::mem::replace(&mut recovery.before, total));
         let inflight = self.reported.pipe(at.una, at.max);
-        recovery.prr.heard(Heard { delivered, safe }, inflight, ssthresh, self.mss);
+        recovery.prr.on_ack(AckInfo { delivered, safe }, inflight, ssthresh, self.mss);
     }
 
     /// Time passes. Returns whether the reordering timer begins a recovery.

@@ -2,7 +2,7 @@
 
 /// What the acknowledgment at hand says of a recovery.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Heard {
+pub struct AckInfo {
     /// `DeliveredData`.
     pub delivered: u64,
     /// `SafeACK`.
@@ -27,16 +27,16 @@ impl Prr {
     }
 
     /// An acknowledgment, section 6.2.
-    pub fn heard(&mut self, heard: Heard, inflight: u64, ssthresh: u64, smss: u64) {
-        if heard.delivered == 0 {
+    pub fn on_ack(&mut self, ack: AckInfo, inflight: u64, ssthresh: u64, smss: u64) {
+        if ack.delivered == 0 {
             return;
         }
-        self.delivered += heard.delivered;
+        self.delivered += ack.delivered;
         let mut sndcnt = if inflight > ssthresh {
             (self.delivered * ssthresh).div_ceil(self.recover_fs).saturating_sub(self.out)
         } else {
-            let bound = self.delivered.saturating_sub(self.out).max(heard.delivered);
-            (bound + u64::from(heard.safe) * smss).min(ssthresh - inflight)
+            let bound = self.delivered.saturating_sub(self.out).max(ack.delivered);
+            (bound + u64::from(ack.safe) * smss).min(ssthresh - inflight)
         };
         if self.out == 0 && sndcnt == 0 {
             sndcnt = smss;

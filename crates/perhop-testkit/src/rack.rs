@@ -1,13 +1,13 @@
-//! What a sender that finds losses by time may do next: RFC 8985, segment by segment as it is written there; slow, for comparison.
+//! Steps that a sender that finds losses by time may take next: RFC 8985, segment by segment as it is written there; slow, for comparison.
 
 use perhop_core::time::{Instant, Span};
 use perhop_tcp::recovery::DUPLICATE_THRESHOLD;
 use perhop_tcp::segment::{Ack, Segment};
 use perhop_tcp::settings::TcpParams;
 
-use crate::prr::{Heard, Prr};
+use crate::prr::{AckInfo, Prr};
 
-/// What is outstanding, and how much more may be.
+/// Bytes outstanding, and how many more may be.
 #[derive(Clone, Copy, Debug)]
 pub struct Outstanding {
     /// First byte not acknowledged.
@@ -33,7 +33,7 @@ struct Left {
     sacked: bool,
 }
 
-/// What is known of the segments, and what follows from it.
+/// State of the segments, and what follows from it.
 #[derive(Clone, Debug)]
 pub struct Rack {
     params: TcpParams,
@@ -50,7 +50,7 @@ pub struct Rack {
     /// The next to leave is the first lost segment, whatever the window is.
     repair: bool,
     prr: Option<Prr>,
-    /// What had been delivered when that was last counted.
+    /// Bytes delivered when that was last counted.
     before: u64,
     /// When the reordering timer expires.
     look: Option<Instant>,
@@ -230,7 +230,7 @@ impl Rack {
     }
 
     /// Section 6.2, step 5; then the rate reduction counts what has been delivered.
-    fn detect(&mut self, at: &Outstanding, cwnd: u64, heard: Option<bool>) -> bool {
+    fn detect(&mut self, at: &Outstanding, cwnd: u64, acked: Option<bool>) -> bool {
         let wait = self.rtt + self.reo_wnd();
         let (mut losses, mut resent) = (false, false);
         self.look = None;
@@ -245,7 +245,7 @@ impl Rack {
                 }
             }
         }
-        if self.params.timeout_recovery && !self.recovering && (resent || heard.is_none() && losses) {
+        if self.params.timeout_recovery && !self.recovering && (resent || acked.is_none() && losses) {
             self.point = None;
         }
         let begins = self.point.is_none() && self.segments.iter().any(|left| left.missing);
@@ -254,7 +254,7 @@ impl Rack {
             (self.recovering, self.repair, self.point, self.probe) = (true, repair, Some(at.max), None);
             self.prr = Some(Prr::new(at.max - self.before));
         }
-        if let Some(advanced) = heard {
+        if let Some(advanced) = acked {
             self.proportion(at, advanced && !losses, cwnd);
         }
         begins
@@ -266,7 +266,7 @@ impl Rack {
         let delivered = total.saturating_sub(std::mem::replace(&mut self.before, total));
         let inflight = self.pipe();
         let Some(prr) = &mut self.prr else { return };
-        prr.heard(Heard { delivered, safe }, inflight, ssthresh, self.params.mss.0);
+        prr.on_ack(AckInfo { delivered, safe }, inflight, ssthresh, self.params.mss.0);
     }
 
     /// The retransmission timer expired and cut the window (section 6.3).
@@ -303,24 +303,24 @@ impl Rack {
     /// When it was not permitted.
     pub fn send(&mut self, at: &Outstanding, segment: &Segment, cwnd: u64) {
         let (len, pipe) = (segment.end - segment.seq, self.pipe());
-        let room = match &self.prr {
+        let allowed = match &self.prr {
             Some(prr) if self.params.prr && !self.params.cc.is_bbr() => prr.permits(pipe),
             _ => cwnd >= pipe + self.params.mss.0,
         };
         let first = self.segments.iter().find(|left| left.lost).map(|left| (left.start, left.end));
-        let room = room || self.repair && first.is_some();
+        let allowed = allowed || self.repair && first.is_some();
         if segment.seq < at.max {
             assert_eq!(
                 Some((segment.seq, segment.end)),
                 first,
                 "what leaves again is the first lost segment"
             );
-            assert!(room, "{segment:?} with {pipe} in the network of {cwnd}");
+            assert!(allowed, "{segment:?} with {pipe} in the network of {cwnd}");
         } else if self.point.is_some() {
-            assert!(room, "{segment:?} with {pipe} in the network of {cwnd}");
+            assert!(allowed, "{segment:?} with {pipe} in the network of {cwnd}");
             assert_eq!(first, None, "{segment:?} before a lost one");
         } else if segment.end > at.una + cwnd {
-            let limited = self.params.limited_transmit && self.sacked() > 0 && room;
+            let limited = self.params.limited_transmit && self.sacked() > 0 && allowed;
             assert!(limited, "{segment:?} beyond {cwnd} from {}", at.una);
             self.limited += len;
         }

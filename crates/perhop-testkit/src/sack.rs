@@ -1,4 +1,4 @@
-//! What RFC 6675 section 4 defines, byte by byte as it is written there; slow, for comparison.
+//! Definitions of RFC 6675 section 4, byte by byte as it is written there; slow, for comparison.
 
 use std::collections::BTreeSet;
 

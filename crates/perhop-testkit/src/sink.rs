@@ -7,7 +7,7 @@ use perhop_core::time::Instant;
 
 use crate::packet::TestPacket;
 
-/// What a sink hears.
+/// Event at a sink.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
     /// A packet ended.
@@ -24,12 +24,12 @@ pub enum Event {
 
 /// An event with its circumstances.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Heard {
+pub struct RecordedEvent {
     /// When.
     pub at: Instant,
     /// Where.
     pub site: SiteId,
-    /// What happened.
+    /// The event.
     pub event: Event,
     /// The packet as it then was.
     pub meta: Meta,
@@ -38,18 +38,18 @@ pub struct Heard {
 /// Remembers every event, in order.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Recorder {
-    /// What was heard.
-    pub heard: Vec<Heard>,
+    /// The events.
+    pub events: Vec<RecordedEvent>,
 }
 
 impl Recorder {
     /// The packets that met with `event`, in order.
     pub fn of(&self, event: Event) -> impl Iterator<Item = &Meta> {
-        self.heard.iter().filter(move |h| h.event == event).map(|h| &h.meta)
+        self.events.iter().filter(move |h| h.event == event).map(|h| &h.meta)
     }
 
     fn note(&mut self, at: Instant, site: SiteId, event: Event, meta: Meta) {
-        self.heard.push(Heard { at, site, event, meta });
+        self.events.push(RecordedEvent { at, site, event, meta });
     }
 }
 

@@ -1,4 +1,4 @@
-//! What tests of random numbers share.
+//! Shared parts of tests of random numbers.
 
 /// How far `counts` are from what is `expected` of each: chi-square, with one degree of freedom less than there are counts.
 #[must_use]

@@ -34,26 +34,26 @@ pub fn acknowledgment(bytes: &[u8]) -> Option<Acknowledgment> {
     let header = usize::from(offset >> 4) * 4;
     let others = flag::FIN | flag::RST | PUSH | URGENT;
     let alone = segment.len() == header && flags & others == 0 && offset & 0x0f == 0;
-    let mut said = Acknowledgment::new(u32_at(segment, 8)?, alone);
+    let mut ack = Acknowledgment::new(u32_at(segment, 8)?, alone);
     let mut rest = segment.get(20..header)?;
     while let Some((option, content, behind)) = first_option(rest) {
         match option {
             kind::TIMESTAMPS => match (u32_at(content, 0), u32_at(content, 4), content.len()) {
-                (Some(value), Some(echo), 8) => said.timestamps = Some((value, echo)),
-                _ => said.alone = false,
+                (Some(value), Some(echo), 8) => ack.timestamps = Some((value, echo)),
+                _ => ack.alone = false,
             },
             kind::SACK => {
-                said.alone &= content.len() % 8 == 0;
+                ack.alone &= content.len() % 8 == 0;
                 for block in content.chunks_exact(8) {
-                    said.add_sack(u32_at(block, 0)?, u32_at(block, 4)?);
+                    ack.add_sack(u32_at(block, 0)?, u32_at(block, 4)?);
                 }
             }
             kind::SIGNATURE => {}
-            _ => said.alone = false,
+            _ => ack.alone = false,
         }
         rest = behind;
     }
-    Some(said)
+    Some(ack)
 }
 
 /// The first option that is not padding: its kind, its content, and what lies behind it. `None` at the end of all, or where

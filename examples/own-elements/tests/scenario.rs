@@ -54,7 +54,7 @@ fn a_setting_can_be_overridden() {
 #[test]
 fn mistakes_are_found_at_their_place() {
     let meter = "conditioner.customer.meter";
-    for (old, new, said) in [
+    for (old, new, message) in [
         ("window", "widow", format!("{meter}.settings.window: window is missing (no hint)")),
         (
             "ptr = \"8M",
@@ -81,7 +81,7 @@ fn mistakes_are_found_at_their_place() {
             ),
         ),
     ] {
-        assert_eq!(mistakes((old, new)), [said]);
+        assert_eq!(mistakes((old, new)), [message]);
     }
 }
 

@@ -38,10 +38,10 @@ struct Known {
 }
 
 impl Flows {
-    /// The flows of `table`, and room for `room` others at a time. Of two flows in the table with the same five-tuple,
+    /// The flows of `table`, and room for `capacity` others at a time. Of two flows in the table with the same five-tuple,
     /// one direction or the other, packets are taken for the first's.
     #[must_use]
-    pub fn new(table: &FlowTable, room: u32, idle: Span) -> Self {
+    pub fn new(table: &FlowTable, capacity: u32, idle: Span) -> Self {
         let mut ids = BTreeMap::new();
         let mut known = Vec::new();
         for (id, flow) in table.iter() {
@@ -51,8 +51,8 @@ impl Flows {
         }
         let taken = |id: &FlowId| table.get(*id).is_some();
         let free =
-            (0..=u32::MAX).map(FlowId).filter(|id| !taken(id)).take(room as usize).map(Reverse).collect();
-        Self { idle, ids, known, leaving: BinaryHeap::with_capacity(room as usize), free }
+            (0..=u32::MAX).map(FlowId).filter(|id| !taken(id)).take(capacity as usize).map(Reverse).collect();
+        Self { idle, ids, known, leaving: BinaryHeap::with_capacity(capacity as usize), free }
     }
 
     /// The flow and the direction of a packet with this key, seen now; `None` if the flow is not known.

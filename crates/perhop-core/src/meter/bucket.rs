@@ -81,15 +81,15 @@ impl Bucket {
 
     /// Adds `tokens`, and returns those that found no room.
     pub fn pour(&mut self, tokens: u128) -> u128 {
-        let room = self.depth - self.level;
+        let free = self.depth - self.level;
         match u64::try_from(tokens) {
-            Ok(tokens) if tokens <= room => {
+            Ok(tokens) if tokens <= free => {
                 self.level += tokens;
                 0
             }
             _ => {
                 self.level = self.depth;
-                tokens - u128::from(room)
+                tokens - u128::from(free)
             }
         }
     }

@@ -197,9 +197,9 @@ impl<P: Packet> Class<P> {
         let mut left = self.backlog().packets;
         while left > 0 {
             let (passed, waiting) = (&mut self.passed, &mut self.waiting);
-            let mut watch = CountingSink { passed, waiting, sink: &mut Nobody, accepted: false };
+            let mut counting = CountingSink { passed, waiting, sink: &mut Nobody, accepted: false };
             let open = self.queue.not_before().map_or(now, |at| at.max(now));
-            if let Some(pkt) = self.queue.dequeue(open, &mut watch) {
+            if let Some(pkt) = self.queue.dequeue(open, &mut counting) {
                 let meta = pkt.meta();
                 self.waiting.get_or_insert_default().waits.left(meta.enqueued_at, now, meta.len);
             }
@@ -258,9 +258,9 @@ impl<P: Packet> Class<P> {
     fn enqueue_watched(&mut self, now: Instant, mut pkt: P, sink: &mut dyn Sink<P>) -> bool {
         pkt.meta_mut().enqueued_at = now;
         let (passed, waiting) = (&mut self.passed, &mut self.waiting);
-        let mut watch = CountingSink { passed, waiting, sink, accepted: false };
-        self.queue.enqueue(now, pkt, &mut watch);
-        let accepted = watch.accepted;
+        let mut counting = CountingSink { passed, waiting, sink, accepted: false };
+        self.queue.enqueue(now, pkt, &mut counting);
+        let accepted = counting.accepted;
         let passed = &mut self.passed;
         passed.max_packets = passed.max_packets.max(self.queue.backlog().packets);
         passed.max_data_packets = passed.max_data_packets.max(passed.data_packets);

@@ -45,7 +45,7 @@ impl AckFilter {
                 continue;
             }
             //= ackfilter-ack_filter-congestion
-            first = first.filter(|(_, said)| *said == congestion(pkt));
+            first = first.filter(|(_, ack)| *ack == congestion(pkt));
             let redundant = meta.kind == Kind::PureAck
                 && pkt.acknowledgment().is_some_and(|older| makes_redundant(&newer, &older));
             match (redundant, first) {
@@ -55,9 +55,9 @@ impl AckFilter {
                 (true, Some((at, _))) => return Some(at),
             }
         }
-        let (at, said) = first?;
+        let (at, ack) = first?;
         //= ackfilter-ack_filter-aggressive
-        (self == Self::Aggressive && at == last_of_flow && said == congestion(arrival)).then_some(at)
+        (self == Self::Aggressive && at == last_of_flow && ack == congestion(arrival)).then_some(at)
     }
 }
 

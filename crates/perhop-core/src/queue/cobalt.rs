@@ -174,7 +174,7 @@ impl Law {
     }
 }
 
-/// The fate of a packet at its turn.
+/// The verdict on a packet at its turn.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Verdict {
     /// Why it is dropped, unless it is the last.

@@ -97,9 +97,9 @@ impl Controller {
     }
 }
 
-/// The end of a packet at its turn.
+/// The verdict on a packet at its turn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Fate {
+pub(super) enum AqmVerdict {
     Pass,
     Mark,
     Drop,
@@ -280,17 +280,21 @@ impl<P: Packet> DualPi2<P> {
     //= rfc9332-A.1-l4s
     //= rfc9332-A.1-suppress
     //= rfc9332-A.2-saturation
-    fn l4s_fate(&mut self, wait: Span) -> Fate {
+    fn l4s_verdict(&mut self, wait: Span) -> AqmVerdict {
         let Controller { coupled, classic, .. } = self.controller;
         if coupled < 1.0 {
             let queued = self.pair.l4s.backlog().packets > self.packets;
             let native = if queued { self.native(wait) } else { 0.0 };
-            return if recur(&mut self.l4s_count, native.max(coupled)) { Fate::Mark } else { Fate::Pass };
+            return if recur(&mut self.l4s_count, native.max(coupled)) {
+                AqmVerdict::Mark
+            } else {
+                AqmVerdict::Pass
+            };
         }
         if recur(&mut self.l4s_count, classic) {
-            return Fate::Drop;
+            return AqmVerdict::Drop;
         }
-        if recur(&mut self.l4s_count, coupled) { Fate::Mark } else { Fate::Pass }
+        if recur(&mut self.l4s_count, coupled) { AqmVerdict::Mark } else { AqmVerdict::Pass }
     }
 
     /// `laqm` of the RFC.
@@ -308,14 +312,14 @@ impl<P: Packet> DualPi2<P> {
 
     //= rfc9332-A.1-classic
     //= rfc9332-A.2-no-ecn
-    fn classic_fate(&mut self, ecn: Ecn) -> Fate {
+    fn classic_verdict(&mut self, ecn: Ecn) -> AqmVerdict {
         let Controller { classic, classic_most, .. } = self.controller;
         if !recur(&mut self.classic_count, classic) {
-            Fate::Pass
+            AqmVerdict::Pass
         } else if ecn == Ecn::NotEct || classic >= classic_most {
-            Fate::Drop
+            AqmVerdict::Drop
         } else {
-            Fate::Mark
+            AqmVerdict::Mark
         }
     }
 
@@ -354,14 +358,15 @@ impl<P: Packet> Queue<P> for DualPi2<P> {
             let both = self.pair.both_wait();
             let mut pkt = self.pair.pop(l4s)?;
             let meta = pkt.meta();
-            let fate = if l4s { self.l4s_fate(now - meta.enqueued_at) } else { self.classic_fate(meta.ecn) };
-            match fate {
-                Fate::Drop => {
+            let verdict =
+                if l4s { self.l4s_verdict(now - meta.enqueued_at) } else { self.classic_verdict(meta.ecn) };
+            match verdict {
+                AqmVerdict::Drop => {
                     sink.dropped(now, self.pair.site(), pkt, DropReason::Early);
                     continue;
                 }
-                Fate::Mark => mark(now, self.pair.site(), &mut pkt, sink),
-                Fate::Pass => {}
+                AqmVerdict::Mark => mark(now, self.pair.site(), &mut pkt, sink),
+                AqmVerdict::Pass => {}
             }
             self.charge(l4s, both, pkt.meta());
             return Some(pkt);

@@ -208,7 +208,7 @@ impl Early {
     }
 }
 
-/// Carries out `verdict` on an arrival; `room` says whether its own colour has room for it. Returns whether `fifo` has it now.
+/// Carries out `verdict` on an arrival; `fits` says whether its own colour has room for it. Returns whether `fifo` has it now.
 // not inlined, it takes a seventh of a decision to call
 #[inline(always)]
 #[must_use]
@@ -216,7 +216,7 @@ pub(super) fn admit<P: Packet>(
     fifo: &mut Fifo<P>,
     verdict: Verdict,
     ecn: bool,
-    room: impl FnOnce() -> bool,
+    fits: impl FnOnce() -> bool,
     now: Instant,
     mut pkt: P,
     sink: &mut dyn Sink<P>,
@@ -227,7 +227,7 @@ pub(super) fn admit<P: Packet>(
         //= rfc3168-5-alike
         Verdict::Early if !(ecn && pkt.meta().ecn != Ecn::NotEct) => DropReason::Early,
         //= rfc3168-5-full-queue
-        _ if !(room() && fifo.has_room_for(pkt.meta().len)) => DropReason::Overflow,
+        _ if !(fits() && fifo.has_room_for(pkt.meta().len)) => DropReason::Overflow,
         _ => {
             if verdict == Verdict::Early {
                 //= floyd1993-4-mark-or-drop

@@ -6,7 +6,7 @@
 //! Units: nanoseconds, probabilities in parts of 2^32 - 1; the limit of both queues together in packets or in bytes.
 //! Cost: that of a FIFO, the choice between two, a draw for each packet and two for a drop; two products for each update.
 
-use super::dualpi2::{Fate, Pair};
+use super::dualpi2::{AqmVerdict, Pair};
 use super::early::some_time;
 use super::{Backlog, Queue, mark};
 use crate::packet::{Ecn, Meta, Packet};
@@ -177,7 +177,7 @@ impl<P: Packet> LinuxDualPi2<P> {
     }
 
     /// A packet that has been taken out.
-    fn fate(&mut self, l4s: bool, ecn: Ecn, wait: Span) -> Fate {
+    fn verdict(&mut self, l4s: bool, ecn: Ecn, wait: Span) -> AqmVerdict {
         //= sch_dualpi2-must_drop-short
         let by_chance = self.pair.backlog().bytes >= self.short;
         let coupled = u32::try_from(u64::from(self.base) * self.coupling);
@@ -188,17 +188,17 @@ impl<P: Packet> LinuxDualPi2<P> {
             match coupled {
                 _ if !by_chance => {}
                 Ok(coupled) => marks |= self.roll(coupled),
-                Err(_) if self.roll_twice() => return Fate::Drop,
+                Err(_) if self.roll_twice() => return AqmVerdict::Drop,
                 Err(_) => marks = true,
             }
-            return if marks { Fate::Mark } else { Fate::Pass };
+            return if marks { AqmVerdict::Mark } else { AqmVerdict::Pass };
         }
         if !by_chance || !self.roll_twice() {
-            Fate::Pass
+            AqmVerdict::Pass
         } else if ecn == Ecn::NotEct || coupled.is_err() {
-            Fate::Drop
+            AqmVerdict::Drop
         } else {
-            Fate::Mark
+            AqmVerdict::Mark
         }
     }
 }
@@ -216,20 +216,20 @@ impl<P: Packet> Queue<P> for LinuxDualPi2<P> {
             let both = self.pair.both_wait();
             let mut pkt = self.pair.pop(l4s)?;
             let (ecn, wait) = (pkt.meta().ecn, now - pkt.meta().enqueued_at);
-            let fate = self.fate(l4s, ecn, wait);
+            let verdict = self.verdict(l4s, ecn, wait);
             if self.pair.backlog().packets == 0 {
                 self.credit = self.credit_at_first;
-            } else if both && fate != Fate::Drop {
+            } else if both && verdict != AqmVerdict::Drop {
                 let len = i64::try_from(pkt.meta().len.0).unwrap_or(i64::MAX / 100);
                 self.credit += len * self.credits[usize::from(!l4s)];
             }
-            match fate {
-                Fate::Drop => {
+            match verdict {
+                AqmVerdict::Drop => {
                     sink.dropped(now, self.pair.site(), pkt, DropReason::Early);
                     continue;
                 }
-                Fate::Mark => mark(now, self.pair.site(), &mut pkt, sink),
-                Fate::Pass => {}
+                AqmVerdict::Mark => mark(now, self.pair.site(), &mut pkt, sink),
+                AqmVerdict::Pass => {}
             }
             return Some(pkt);
         }

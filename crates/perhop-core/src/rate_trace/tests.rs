@@ -22,7 +22,7 @@ fn by_opportunities(times: &[u64], bytes: u64, packets: &[(u64, u64)]) -> Vec<u6
     let all = (0..).flat_map(|round| times.iter().map(move |time| round * period + time));
     let (mut ends, mut waiting, mut left) = (Vec::new(), packets.iter().peekable(), 0);
     for now in all {
-        let mut room = bytes;
+        let mut capacity = bytes;
         loop {
             if left == 0 {
                 match waiting.peek() {
@@ -31,8 +31,8 @@ fn by_opportunities(times: &[u64], bytes: u64, packets: &[(u64, u64)]) -> Vec<u6
                     Some((_, len)) => left = *len,
                 }
             }
-            let taken = room.min(left);
-            (room, left) = (room - taken, left - taken);
+            let taken = capacity.min(left);
+            (capacity, left) = (capacity - taken, left - taken);
             if left > 0 {
                 break;
             }

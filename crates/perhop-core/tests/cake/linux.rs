@@ -76,7 +76,7 @@ fn hosts(recording: &str) -> Arc<FlowTable> {
 /// What became of a packet, its number, its length, its ECN field.
 type Line<'a> = (&'a str, u32, u64, Ecn);
 
-fn told<'a>(what: &'a str, meta: &Meta) -> Line<'a> {
+fn line<'a>(what: &'a str, meta: &Meta) -> Line<'a> {
     (what, id(meta), meta.len.0, meta.ecn)
 }
 
@@ -94,17 +94,17 @@ fn first_difference(recording: &str, params: CakeParams, table: &Arc<FlowTable>)
         let theirs = || (what, number(id), u64::from(number(len)), ecn(mark));
         let answers = matches!(what, "drop" | "out" | "over");
         if ours.is_empty() && matches!(what, "drop" | "out" | "none") {
-            sink.heard.clear();
+            sink.events.clear();
             let left = queue.dequeue(now, &mut sink);
-            let dropped = sink.heard.iter().filter(|heard| matches!(heard.event, Event::Dropped(_)));
-            ours.extend(dropped.map(|heard| told("drop", &heard.meta)));
-            ours.extend(left.iter().map(|pkt| told("out", pkt.meta())));
+            let dropped = sink.events.iter().filter(|recorded| matches!(recorded.event, Event::Dropped(_)));
+            ours.extend(dropped.map(|recorded| line("drop", &recorded.meta)));
+            ours.extend(left.iter().map(|pkt| line("out", pkt.meta())));
         }
         if answers == ours.is_empty() || answers && ours.remove(0) != theirs() {
             return Some(format!("{text}, but {ours:?}"));
         }
         if what == "in" {
-            sink.heard.clear();
+            sink.events.clear();
             let dscp = dscp.parse().ok().and_then(Dscp::new).expect("a DS field");
             let mut pkt = TestPacket::data(number(id)).len(number(len).into()).flow(number(flow));
             pkt = pkt.ecn(ecn(mark)).dscp(dscp);
@@ -112,7 +112,7 @@ fn first_difference(recording: &str, params: CakeParams, table: &Arc<FlowTable>)
                 pkt = pkt.back();
             }
             queue.enqueue(now, pkt, &mut sink);
-            ours.extend(sink.of(Event::Dropped(DropReason::Overflow)).map(|meta| told("over", meta)));
+            ours.extend(sink.of(Event::Dropped(DropReason::Overflow)).map(|meta| line("over", meta)));
         }
     }
     None

@@ -45,7 +45,7 @@ impl Bench {
 
     /// The link asks: how many were dropped for this reason, and whether one left.
     fn ask(&mut self, at: Instant, why: DropReason) -> (usize, bool) {
-        self.sink.heard.clear();
+        self.sink.events.clear();
         let left = self.queue.dequeue(at, &mut self.sink).is_some();
         (self.sink.of(Event::Dropped(why)).count(), left)
     }
@@ -138,7 +138,7 @@ fn an_arrival_takes_the_room_of_those_that_waited_longest() {
     let dropped: Vec<u32> = bench.sink.of(Event::Dropped(DropReason::Overflow)).map(id).collect();
     assert_eq!((dropped, bench.queue.peek().map(id)), (vec![0, 1], Some(2)));
     // what never fits drives nothing out
-    bench.sink.heard.clear();
+    bench.sink.events.clear();
     bench.queue.enqueue(ms(0), TestPacket::data(3).len(2501), &mut bench.sink);
     let dropped: Vec<u32> = bench.sink.of(Event::Dropped(DropReason::Overflow)).map(id).collect();
     assert_eq!((dropped, bench.queue.peek().map(id)), (vec![3], Some(2)));
@@ -155,9 +155,9 @@ fn overflows_raise_the_probability_once_in_a_target() {
         bench.arrive_as(ms(0), 65, ecn);
         let second = Instant::from_nanos(second);
         bench.arrive_as(second, 1, ecn);
-        bench.sink.heard.clear();
+        bench.sink.events.clear();
         bench.queue.dequeue(second, &mut bench.sink).expect("the last at least");
-        bench.sink.heard.iter().filter(|heard| matches!(heard.event, Event::Dropped(_))).count()
+        bench.sink.events.iter().filter(|recorded| matches!(recorded.event, Event::Dropped(_))).count()
     };
     for ecn in [Ecn::NotEct, Ecn::Ect0] {
         assert!(dropped(5_000_000, ecn) < 63, "one half");
@@ -175,7 +175,7 @@ fn an_empty_queue_lowers_the_probability_once_in_a_target() {
         assert_eq!(bench.ask(ms(0), DropReason::Early), (63, true));
         let at = Instant::from_nanos(at);
         bench.arrive(at, 64);
-        bench.sink.heard.clear();
+        bench.sink.events.clear();
         bench.drain(at);
         bench.sink.of(Event::Dropped(DropReason::Early)).count()
     };
@@ -196,12 +196,12 @@ fn a_packet_that_can_carry_a_mark_is_marked_instead() {
         let mut bench = Bench::new(CobaltParams { ecn: true, ..PARAMS });
         bench.arrive_as(ms(0), 500, ecn);
         bench.drops(0..=105);
-        bench.sink.heard.clear();
+        bench.sink.events.clear();
         let out = bench.queue.dequeue(ms(106), &mut bench.sink).expect("a packet");
-        let told = bench.sink.of(Event::Marked).count();
+        let marks = bench.sink.of(Event::Marked).count();
         assert_eq!(bench.sink.of(Event::Dropped(DropReason::Sojourn)).count(), dropped);
         let marked = usize::from(matches!(ecn, Ecn::Ect0 | Ecn::Ect1));
-        assert_eq!((out.meta().ecn, told), (left, marked), "{ecn:?}");
+        assert_eq!((out.meta().ecn, marks), (left, marked), "{ecn:?}");
     }
 }
 

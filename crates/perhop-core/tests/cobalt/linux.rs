@@ -68,17 +68,17 @@ fn first_difference(recording: &str, params: CobaltParams) -> Option<String> {
         let theirs = || (what, id.parse().expect("a number"), len.parse().expect("bytes"), ecn(mark));
         let answers_this = matches!(what, "drop" | "out" | "full");
         if ours.is_empty() && matches!(what, "drop" | "out" | "none") {
-            sink.heard.clear();
+            sink.events.clear();
             let left = queue.dequeue(now, &mut sink);
-            let chosen = sink.heard.iter().filter(|heard| matches!(heard.event, Event::Dropped(_)));
-            ours.extend(chosen.map(|heard| line("drop", &heard.meta)));
+            let chosen = sink.events.iter().filter(|recorded| matches!(recorded.event, Event::Dropped(_)));
+            ours.extend(chosen.map(|recorded| line("drop", &recorded.meta)));
             ours.extend(left.iter().map(|pkt| line("out", pkt.meta())));
         }
         if answers_this == ours.is_empty() || answers_this && ours.remove(0) != theirs() {
             return Some(text.to_owned());
         }
         if what == "in" {
-            sink.heard.clear();
+            sink.events.clear();
             let (_, id, len, ecn) = theirs();
             queue.enqueue(now, TestPacket::data(id).len(len).ecn(ecn), &mut sink);
             ours.extend(sink.of(Event::Dropped(DropReason::Overflow)).map(|meta| line("full", meta)));

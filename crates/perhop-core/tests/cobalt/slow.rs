@@ -18,7 +18,7 @@ const ONE: i128 = 1 << 32;
 type Waiting = (u32, i128, bool);
 
 /// What became of a packet.
-type Fate = (u32, &'static str);
+type Outcome = (u32, &'static str);
 
 struct Slow {
     target: i128,
@@ -35,9 +35,9 @@ struct Slow {
     signal_at: i128,
     p: i128,
     p_changed: Option<i128>,
-    asked: i128,
+    polled: i128,
     draws: Stream,
-    fates: Vec<Fate>,
+    outcomes: Vec<Outcome>,
 }
 
 /// Newton's step for `1 / sqrt(count)`, rounded down to the precision that the source keeps.
@@ -67,13 +67,13 @@ impl Slow {
     }
 
     fn arrive(&mut self, now: i128, (id, capable): (u32, bool)) {
-        while self.waiting.is_empty() && self.asked < now {
-            self.asked += 1;
-            self.nothing_there(self.asked);
+        while self.waiting.is_empty() && self.polled < now {
+            self.polled += 1;
+            self.nothing_there(self.polled);
         }
         self.waiting.push_back((id, now, capable));
         while self.waiting.len() > self.limit {
-            self.fates.extend(self.waiting.pop_front().map(|(id, ..)| (id, "full")));
+            self.outcomes.extend(self.waiting.pop_front().map(|(id, ..)| (id, "full")));
             if self.p_may_change(now) {
                 (self.p, self.p_changed) = ((self.p + self.p_inc).min(ONE - 1), Some(now));
             }
@@ -89,19 +89,19 @@ impl Slow {
         if self.count > 0 && now >= self.signal_at {
             self.set_count(self.count - 1);
         }
-        self.asked = now;
+        self.polled = now;
     }
 
-    fn asked_for_one(&mut self, now: i128) {
+    fn dequeue(&mut self, now: i128) {
         while let Some((id, came, capable)) = self.waiting.pop_front() {
             let (marked, refused) = self.considers(now, now - came, capable);
             if let Some(why) = refused
                 && !self.waiting.is_empty()
             {
-                self.fates.push((id, why));
+                self.outcomes.push((id, why));
                 continue;
             }
-            self.fates.push((id, if marked { "marked" } else { "out" }));
+            self.outcomes.push((id, if marked { "marked" } else { "out" }));
             if self.waiting.is_empty() {
                 self.nothing_there(now);
             }
@@ -142,11 +142,11 @@ impl Slow {
 }
 
 /// What the queue told of its packets, and which it let go.
-fn fates(sink: &Recorder, left: Option<&TestPacket>) -> Vec<Fate> {
-    let dropped = sink.heard.iter().filter_map(|heard| match heard.event {
-        Event::Dropped(DropReason::Overflow) => Some((id(&heard.meta), "full")),
-        Event::Dropped(DropReason::Sojourn) => Some((id(&heard.meta), "waited")),
-        Event::Dropped(DropReason::Early) => Some((id(&heard.meta), "unlucky")),
+fn outcomes(sink: &Recorder, left: Option<&TestPacket>) -> Vec<Outcome> {
+    let dropped = sink.events.iter().filter_map(|recorded| match recorded.event {
+        Event::Dropped(DropReason::Overflow) => Some((id(&recorded.meta), "full")),
+        Event::Dropped(DropReason::Sojourn) => Some((id(&recorded.meta), "waited")),
+        Event::Dropped(DropReason::Early) => Some((id(&recorded.meta), "unlucky")),
         _ => None,
     });
     let out = left.map(|pkt| (pkt.id(), if pkt.meta().ecn == Ecn::Ce { "marked" } else { "out" }));
@@ -170,16 +170,16 @@ fn slow(variant: u64, target: u64, interval: u64, packet: u64, limit: u64) -> Sl
         signal_at: 0,
         p: 0,
         p_changed: None,
-        asked: 0,
+        polled: 0,
         draws: Stream::new(7, variant, "blue"),
-        fates: Vec::new(),
+        outcomes: Vec::new(),
     }
 }
 
 /// Phases of light and of heavy load and of rest; every departure, mark and drop is compared.
 #[test]
 fn the_queue_decides_as_the_transcription() {
-    let mut met: Vec<Fate> = Vec::new();
+    let mut met: Vec<Outcome> = Vec::new();
     for (variant, (target, interval, packet, limit)) in
         [(700, 4_000, 0, 1000), (300, 9_000, 100, 12), (2_000, 5_000, 900, 30)].into_iter().enumerate()
     {
@@ -202,7 +202,7 @@ fn the_queue_decides_as_the_transcription() {
             let busy = [45, 58, 52, 20, 60][step as usize / 700 % 5];
             now += draws.below(300) + if draws.below(400) == 0 { draws.below(40_000) } else { 0 };
             let at = Instant::from_nanos(now);
-            sink.heard.clear();
+            sink.events.clear();
             let left = if draws.below(100) < busy {
                 let capable = draws.below(2) == 0;
                 let ecn = if capable { Ecn::Ect0 } else { Ecn::NotEct };
@@ -210,18 +210,18 @@ fn the_queue_decides_as_the_transcription() {
                 slow.arrive(now.into(), (step, capable));
                 None
             } else {
-                slow.asked_for_one(now.into());
+                slow.dequeue(now.into());
                 queue.dequeue(at, &mut sink)
             };
-            assert_eq!(fates(&sink, left.as_ref()), slow.fates, "variant {variant}, operation {step}");
-            met.append(&mut slow.fates);
+            assert_eq!(outcomes(&sink, left.as_ref()), slow.outcomes, "variant {variant}, operation {step}");
+            met.append(&mut slow.outcomes);
         }
     }
-    for (fate, least) in
+    for (outcome, least) in
         [("full", 500), ("waited", 1000), ("unlucky", 500), ("marked", 1000), ("out", 50_000)]
     {
-        let times = met.iter().filter(|(_, met)| *met == fate).count();
-        assert!(times >= least, "{fate}: {times} times say little");
+        let times = met.iter().filter(|(_, met)| *met == outcome).count();
+        assert!(times >= least, "{outcome}: {times} times say little");
     }
 }
 

@@ -41,7 +41,7 @@ impl Bench {
 
     /// The link asks; how many were dropped, and whether one left.
     fn ask(&mut self, at: Instant) -> (usize, bool) {
-        self.sink.heard.clear();
+        self.sink.events.clear();
         let left = self.queue.dequeue(at, &mut self.sink).is_some();
         (self.sink.of(Event::Dropped(DropReason::Sojourn)).count(), left)
     }
@@ -157,12 +157,12 @@ fn a_packet_that_can_carry_a_mark_is_marked_instead() {
         let mut bench = Bench::new(CodelParams { ecn: true, ..PARAMS });
         bench.arrive_as(ms(0), 500, ecn);
         bench.drops(0..=104);
-        bench.sink.heard.clear();
+        bench.sink.events.clear();
         let out = bench.queue.dequeue(ms(105), &mut bench.sink).expect("a packet");
-        let told = bench.sink.of(Event::Marked).count();
+        let marks = bench.sink.of(Event::Marked).count();
         assert_eq!(bench.sink.of(Event::Dropped(DropReason::Sojourn)).count(), dropped);
         assert_eq!(
-            (out.meta().ecn, told),
+            (out.meta().ecn, marks),
             (left, usize::from(matches!(ecn, Ecn::Ect0 | Ecn::Ect1))),
             "{ecn:?}"
         );

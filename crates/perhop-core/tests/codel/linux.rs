@@ -55,12 +55,12 @@ fn first_difference(recording: &str, params: CodelParams) -> Option<String> {
     for line in recording.lines().skip(1) {
         let [ns, what, id, len, mark] = line.split(',').collect::<Vec<_>>()[..] else { panic!("{line}") };
         let now = Instant::from_nanos(ns.parse().expect("nanoseconds"));
-        sink.heard.clear();
+        sink.events.clear();
         if matches!(what, "in" | "full") {
             let id = id.parse().expect("a number");
             let pkt = TestPacket::data(id).len(len.parse().expect("bytes")).ecn(ecn(mark));
             queue.enqueue(now, pkt, &mut sink);
-            let full = sink.heard[0].event == Event::Dropped(DropReason::Overflow);
+            let full = sink.events[0].event == Event::Dropped(DropReason::Overflow);
             if full != (what == "full") {
                 return Some(line.to_owned());
             }
@@ -117,7 +117,7 @@ fn the_gap_after_the_second_drop_lags_most() {
     }
     let mut drops = Vec::new();
     for at in (10_000..1_400_000_000).step_by(10_000) {
-        sink.heard.clear();
+        sink.events.clear();
         queue.dequeue(Instant::from_nanos(at), &mut sink);
         drops.extend(sink.of(Event::Dropped(DropReason::Sojourn)).map(|_| at));
     }

@@ -121,7 +121,7 @@ fn the_queue_decides_as_the_pseudocode() {
             let busy = [45, 58, 52, 30, 60][step as usize / 1500 % 5];
             now += draws.below(200_000);
             let at = Instant::from_nanos(now);
-            sink.heard.clear();
+            sink.events.clear();
             if draws.below(100) < busy {
                 let len = [40, 576, 1250, 1500, 1 + draws.below(1500)][draws.below(5) as usize];
                 queue.enqueue(at, TestPacket::data(step).len(len), &mut sink);

@@ -150,7 +150,7 @@ fn the_limit_is_of_both_together() {
 #[test]
 fn what_makes_no_sense_is_refused() {
     let ms = Span::from_millis;
-    for (params, told) in [
+    for (params, expected) in [
         (DualPi2Params { limit: QueueSize::Packets(0), ..ROOM }, "limit"),
         (DualPi2Params { target: ms(0), ..ROOM }, "target"),
         (DualPi2Params { t_update: ms(0), ..ROOM }, "t_update"),
@@ -160,7 +160,7 @@ fn what_makes_no_sense_is_refused() {
         (DualPi2Params { classic_share: 0.0, ..ROOM }, "classic_share"),
         (DualPi2Params { classic_share: 1.5, ..ROOM }, "classic_share"),
     ] {
-        let refused = DualPi2::<TestPacket>::new(SiteId(0), params).map(|_| ()).expect_err(told);
-        assert_eq!(refused.field, told);
+        let refused = DualPi2::<TestPacket>::new(SiteId(0), params).map(|_| ()).expect_err(expected);
+        assert_eq!(refused.field, expected);
     }
 }

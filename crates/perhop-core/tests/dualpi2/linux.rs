@@ -80,8 +80,9 @@ fn first_difference<Q: Queue<TestPacket>>(
                 let ecn = ecn(mark);
                 let pkt = TestPacket::data(id).len(len.parse().expect("bytes")).ecn(ecn);
                 queue.enqueue(now, pkt, &mut sink);
-                let told = if what == "in" { Event::Enqueued } else { Event::Dropped(DropReason::Overflow) };
-                sink.heard.iter().map(|heard| heard.event).eq([told])
+                let expected =
+                    if what == "in" { Event::Enqueued } else { Event::Dropped(DropReason::Overflow) };
+                sink.events.iter().map(|recorded| recorded.event).eq([expected])
             }
             _ => {
                 let left = queue.dequeue(now, &mut sink).map(|pkt| (pkt.id(), pkt.meta().ecn));

@@ -186,7 +186,7 @@ fn the_queue_decides_as_the_pseudocode() {
                 tick += params.t_update.as_nanos();
             }
             let at = Instant::from_nanos(now);
-            sink.heard.clear();
+            sink.events.clear();
             if draws.below(100) < [45, 58, 52, 30, 66, 20][phase] {
                 let len = [40, 576, 1250, 1500, 1 + draws.below(1500)][draws.below(5) as usize];
                 let ecn = draws.below(4) as u8;

@@ -5,21 +5,21 @@ use perhop_core::queue::Queue;
 use perhop_core::sink::{DropReason, SiteId};
 use perhop_core::time::{Instant, Span};
 use perhop_testkit::packet::TestPacket;
-use perhop_testkit::sink::{Event, Heard, Recorder};
+use perhop_testkit::sink::{Event, RecordedEvent, Recorder};
 
 pub const SITE: SiteId = SiteId(7);
 
 /// What became of an arrival.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fate {
+pub enum Outcome {
     Accepted(Ecn),
     Dropped(DropReason),
 }
 
-pub const IN: Fate = Fate::Accepted(Ecn::NotEct);
-pub const EARLY: Fate = Fate::Dropped(DropReason::Early);
-pub const FORCED: Fate = Fate::Dropped(DropReason::Forced);
-pub const OVERFLOW: Fate = Fate::Dropped(DropReason::Overflow);
+pub const IN: Outcome = Outcome::Accepted(Ecn::NotEct);
+pub const EARLY: Outcome = Outcome::Dropped(DropReason::Early);
+pub const FORCED: Outcome = Outcome::Dropped(DropReason::Forced);
+pub const OVERFLOW: Outcome = Outcome::Dropped(DropReason::Overflow);
 
 pub struct Lab<Q> {
     pub queue: Box<Q>,
@@ -37,44 +37,44 @@ impl<Q: Queue<TestPacket>> Lab<Q> {
         self.now += span;
     }
 
-    /// A packet arrives; its fate, and its colour as observers saw it.
-    pub fn arrival(&mut self, pkt: impl FnOnce(u32) -> TestPacket) -> (Fate, Color) {
+    /// A packet arrives; its outcome, and its colour as observers saw it.
+    pub fn arrival(&mut self, pkt: impl FnOnce(u32) -> TestPacket) -> (Outcome, Color) {
         let pkt = pkt(self.arrivals);
         let ecn = pkt.meta().ecn;
         self.arrivals += 1;
         self.queue.enqueue(self.now, pkt, &mut self.sink);
-        let (heard, marked) = match self.sink.heard[..] {
-            [heard] => (heard, false),
-            [Heard { event: Event::Marked, .. }, heard] => (heard, true),
+        let (recorded, marked) = match self.sink.events[..] {
+            [recorded] => (recorded, false),
+            [RecordedEvent { event: Event::Marked, .. }, recorded] => (recorded, true),
             _ => panic!("one end of one arrival: {:?}", self.sink),
         };
-        assert_eq!((heard.at, heard.site), (self.now, SITE));
+        assert_eq!((recorded.at, recorded.site), (self.now, SITE));
         assert_eq!(
             marked,
-            heard.meta.ecn == Ecn::Ce && ecn != Ecn::Ce,
+            recorded.meta.ecn == Ecn::Ce && ecn != Ecn::Ce,
             "of every mark it tells, and of no other"
         );
-        self.sink.heard.clear();
-        let fate = match heard.event {
-            Event::Enqueued => Fate::Accepted(heard.meta.ecn),
-            Event::Dropped(why) => Fate::Dropped(why),
+        self.sink.events.clear();
+        let outcome = match recorded.event {
+            Event::Enqueued => Outcome::Accepted(recorded.meta.ecn),
+            Event::Dropped(why) => Outcome::Dropped(why),
             other => panic!("{other:?}"),
         };
-        (fate, heard.meta.color)
+        (outcome, recorded.meta.color)
     }
 
     /// A packet of `len` bytes arrives.
-    pub fn arrive(&mut self, len: u64) -> Fate {
+    pub fn arrive(&mut self, len: u64) -> Outcome {
         self.arrival(|id| TestPacket::data(id).len(len)).0
     }
 
     /// A packet of `len` bytes with this mark arrives.
-    pub fn arrive_as(&mut self, dscp: Dscp, len: u64) -> Fate {
+    pub fn arrive_as(&mut self, dscp: Dscp, len: u64) -> Outcome {
         self.arrival(|id| TestPacket::data(id).len(len).dscp(dscp)).0
     }
 
     /// A packet of `len` bytes with this ECN field arrives.
-    pub fn arrive_with(&mut self, ecn: Ecn, len: u64) -> Fate {
+    pub fn arrive_with(&mut self, ecn: Ecn, len: u64) -> Outcome {
         self.arrival(|id| TestPacket::data(id).len(len).ecn(ecn)).0
     }
 

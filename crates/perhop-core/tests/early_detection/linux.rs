@@ -11,7 +11,7 @@ use perhop_core::units::QueueSize;
 use perhop_testkit::aqm::{self, GRED, RATE, bytes};
 use perhop_testkit::packet::{AF11, AF12, AF13, TestPacket};
 
-use super::lab::{Fate, Lab, SITE};
+use super::lab::{Lab, Outcome, SITE};
 use super::pseudocode::Draws;
 
 struct Virtual {
@@ -64,7 +64,7 @@ impl Linux {
         }
     }
 
-    fn enqueue(&mut self, now: Instant, dp: usize, len: u64) -> Fate {
+    fn enqueue(&mut self, now: Instant, dp: usize, len: u64) -> Outcome {
         let dropped = self.verdict(now, dp, len);
         match dropped {
             None => {
@@ -74,7 +74,7 @@ impl Linux {
             Some(_) => self.tab[dp].count = 0.0,
         }
         self.note_idle(now, dp);
-        dropped.map_or(Fate::Accepted(Ecn::NotEct), Fate::Dropped)
+        dropped.map_or(Outcome::Accepted(Ecn::NotEct), Outcome::Dropped)
     }
 
     fn verdict(&mut self, now: Instant, dp: usize, len: u64) -> Option<DropReason> {
@@ -166,17 +166,17 @@ fn each_virtual_queue_has_its_limit_in_bytes_as_in_linux() {
                         TestPacket::data(step).dscp(dscp).len([40, 40, 552, 1500][chance.below(4) as usize]);
                     let meta = *pkt.meta();
                     let expected = linux.enqueue(lab.now, dp(&meta), meta.len.0);
-                    let (fate, color) = lab.arrival(|_| pkt);
+                    let (outcome, color) = lab.arrival(|_| pkt);
                     assert_eq!(
-                        (fate, color as usize),
+                        (outcome, color as usize),
                         (expected, dp(&meta)),
                         "{averaging:?}, operation {step}"
                     );
-                    met[match fate {
-                        Fate::Accepted(_) => 0,
-                        Fate::Dropped(DropReason::Early) => 1,
-                        Fate::Dropped(DropReason::Forced) => 2,
-                        Fate::Dropped(_) => 3,
+                    met[match outcome {
+                        Outcome::Accepted(_) => 0,
+                        Outcome::Dropped(DropReason::Early) => 1,
+                        Outcome::Dropped(DropReason::Forced) => 2,
+                        Outcome::Dropped(_) => 3,
                     }] += 1;
                 }
                 roll if roll < 96 => {

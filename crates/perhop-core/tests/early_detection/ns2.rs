@@ -9,7 +9,7 @@ use perhop_core::units::{BitRate, Bytes, QueueSize};
 use perhop_testkit::aqm::{self, RED, RIO, packets};
 use perhop_testkit::packet::{AF11, AF13, TestPacket};
 
-use super::lab::{Fate, Lab, SITE};
+use super::lab::{Lab, Outcome, SITE};
 use super::pseudocode::{Draws, Pseudocode};
 
 /// Nanoseconds for each tick of the recorded drops.
@@ -31,7 +31,7 @@ trait Waiting {
 
 impl Waiting for Pseudocode {
     fn arrive(&mut self, now: Instant, pkt: TestPacket) -> bool {
-        matches!(self.arrival(now, pkt.meta()), Fate::Dropped(_))
+        matches!(self.arrival(now, pkt.meta()), Outcome::Dropped(_))
     }
 
     fn depart(&mut self, now: Instant) -> Option<Bytes> {
@@ -51,7 +51,7 @@ struct Real<Q>(Lab<Q>, fn(&Q) -> Vec<f64>);
 impl<Q: Queue<TestPacket>> Waiting for Real<Q> {
     fn arrive(&mut self, now: Instant, pkt: TestPacket) -> bool {
         self.0.now = now;
-        matches!(self.0.arrival(|_| pkt).0, Fate::Dropped(_))
+        matches!(self.0.arrival(|_| pkt).0, Outcome::Dropped(_))
     }
 
     fn depart(&mut self, now: Instant) -> Option<Bytes> {

@@ -9,7 +9,7 @@ use perhop_core::time::{Instant, Span};
 use perhop_core::units::QueueSize;
 use perhop_testkit::packet::{AF11, AF12, id};
 
-use super::lab::Fate;
+use super::lab::Outcome;
 
 /// One colour's parameters and variables, by the names of the papers and, the last, of ns-2.
 struct Colour {
@@ -143,9 +143,9 @@ impl Pseudocode {
         if self.conventions.idle_whole { m.floor() } else { m }
     }
 
-    pub fn arrival(&mut self, now: Instant, meta: &Meta) -> Fate {
+    pub fn arrival(&mut self, now: Instant, meta: &Meta) -> Outcome {
         if self.conventions.skip_full && !fits(&self.waiting, self.limit, meta) {
-            return Fate::Dropped(DropReason::Overflow);
+            return Outcome::Dropped(DropReason::Overflow);
         }
         let colour = self.of(meta);
         for whose in 0..self.colours.len() {
@@ -167,15 +167,15 @@ impl Pseudocode {
                 *q_time = now;
             }
         }
-        let fate = self.fate(colour, meta);
-        if matches!(fate, Fate::Accepted(_)) || !self.conventions.idle_again {
+        let outcome = self.outcome(colour, meta);
+        if matches!(outcome, Outcome::Accepted(_)) || !self.conventions.idle_again {
             self.color_idle = None;
         }
-        match fate {
-            Fate::Accepted(_) => self.waiting.push(*meta),
-            Fate::Dropped(_) => self.colours[colour].count = 0.0,
+        match outcome {
+            Outcome::Accepted(_) => self.waiting.push(*meta),
+            Outcome::Dropped(_) => self.colours[colour].count = 0.0,
         }
-        fate
+        outcome
     }
 
     /// The probability before it is spread; none where chance has no say, and whether everything is dropped then.
@@ -207,10 +207,10 @@ impl Pseudocode {
         }
     }
 
-    fn fate(&mut self, colour: usize, meta: &Meta) -> Fate {
+    fn outcome(&mut self, colour: usize, meta: &Meta) -> Outcome {
         let mut chosen = false;
         match self.p_b(colour, meta) {
-            Err(true) => return Fate::Dropped(DropReason::Forced),
+            Err(true) => return Outcome::Dropped(DropReason::Forced),
             Err(false) => (self.colours[colour].count, self.colours[colour].old) = (-1.0, false),
             Ok(_) if self.conventions.spare_first && !self.colours[colour].old => {
                 (self.colours[colour].count, self.colours[colour].old) = (1.0, true);
@@ -225,14 +225,14 @@ impl Pseudocode {
             self.colours[colour].count = 0.0;
         }
         if chosen && !(self.ecn && meta.ecn != Ecn::NotEct) {
-            return Fate::Dropped(DropReason::Early);
+            return Outcome::Dropped(DropReason::Early);
         }
         let own: Vec<Meta> = self.waiting.iter().filter(|meta| self.of(meta) == colour).copied().collect();
-        let room = self.colours[colour].limit.is_none_or(|limit| fits(&own, limit, meta));
-        if !room || !fits(&self.waiting, self.limit, meta) {
-            return Fate::Dropped(DropReason::Overflow);
+        let within_limit = self.colours[colour].limit.is_none_or(|limit| fits(&own, limit, meta));
+        if !within_limit || !fits(&self.waiting, self.limit, meta) {
+            return Outcome::Dropped(DropReason::Overflow);
         }
-        Fate::Accepted(if chosen { Ecn::Ce } else { meta.ecn })
+        Outcome::Accepted(if chosen { Ecn::Ce } else { meta.ecn })
     }
 
     pub fn departure(&mut self, now: Instant) -> u32 {

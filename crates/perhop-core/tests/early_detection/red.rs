@@ -11,7 +11,7 @@ use perhop_testkit::aqm::{self, RATE, RED, bytes, packets, stream};
 use perhop_testkit::packet::TestPacket;
 use perhop_testkit::stats::chi_square;
 
-use super::lab::{EARLY, FORCED, Fate, IN, Lab, OVERFLOW, SITE, close};
+use super::lab::{EARLY, FORCED, IN, Lab, OVERFLOW, Outcome, SITE, close};
 
 const PAPER: Conventions = Conventions::FLOYD1993;
 const MS: Span = Span::from_millis(1);
@@ -183,8 +183,8 @@ fn packets_between_two_drops_are_uniform_in_number() {
         gap = gap.map(|gap| gap + 1);
         match lab.arrive(1250) {
             IN => drop(lab.depart()),
-            fate => {
-                assert_eq!(fate, EARLY);
+            outcome => {
+                assert_eq!(outcome, EARLY);
                 if let Some(gap) = gap.replace(0_usize) {
                     counts[gap - 1] += 1;
                 }
@@ -208,8 +208,8 @@ fn the_first_drop_above_min_th_is_uniform_over_one_packet_more() {
         assert_eq!(lab.arrive(2000), IN);
         let survivors = core::iter::from_fn(|| {
             // of no length: still 2000 bytes wait
-            let fate = lab.arrive(0);
-            (fate == IN).then_some(fate)
+            let outcome = lab.arrive(0);
+            (outcome == IN).then_some(outcome)
         });
         counts[survivors.count()] += 1;
     }
@@ -260,11 +260,11 @@ fn decisions_outside_the_thresholds_use_up_no_chance() {
 #[test]
 fn chance_marks_what_can_be_marked_and_force_drops_it() {
     let mut lab = lab(CERTAIN);
-    assert_eq!(lab.arrive_with(Ecn::Ect0, 1000), Fate::Accepted(Ecn::Ect0));
+    assert_eq!(lab.arrive_with(Ecn::Ect0, 1000), Outcome::Accepted(Ecn::Ect0));
     assert_eq!(lab.arrive_with(Ecn::NotEct, 100), EARLY);
-    assert_eq!(lab.arrive_with(Ecn::Ect0, 100), Fate::Accepted(Ecn::Ce));
-    assert_eq!(lab.arrive_with(Ecn::Ect1, 100), Fate::Accepted(Ecn::Ce));
-    assert_eq!(lab.arrive_with(Ecn::Ce, 900), Fate::Accepted(Ecn::Ce));
+    assert_eq!(lab.arrive_with(Ecn::Ect0, 100), Outcome::Accepted(Ecn::Ce));
+    assert_eq!(lab.arrive_with(Ecn::Ect1, 100), Outcome::Accepted(Ecn::Ce));
+    assert_eq!(lab.arrive_with(Ecn::Ce, 900), Outcome::Accepted(Ecn::Ce));
     for ecn in [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce] {
         assert_eq!(lab.arrive_with(ecn, 100), FORCED);
     }

@@ -9,12 +9,12 @@ use perhop_core::units::{Bytes, QueueSize};
 use perhop_testkit::aqm::{self, GRED, RED, RIO, bytes, packets};
 use perhop_testkit::packet::{AF11, AF12, AF13, TestPacket};
 
-use super::lab::{Fate, Lab, SITE};
+use super::lab::{Lab, Outcome, SITE};
 use super::pseudocode::{Draws, Pseudocode};
 
 /// Phases of heavy and of light load, with departures and pauses in between.
 fn agree<Q: Queue<TestPacket>>(
-    fates: &mut Fates,
+    counts: &mut OutcomeCounts,
     queue: Box<Q>,
     mut paper: Pseudocode,
     averages: impl Fn(&Q) -> Vec<f64>,
@@ -30,14 +30,14 @@ fn agree<Q: Queue<TestPacket>>(
                 let len = [40, 576, 1250, 1500, 1 + chance.below(1500)][chance.below(5) as usize];
                 let pkt = TestPacket::data(step).dscp(dscp).ecn(ecn).len(len);
                 let expected = paper.arrival(lab.now, pkt.meta());
-                let fate = lab.arrival(|_| pkt).0;
-                assert_eq!(fate, expected, "operation {step}");
-                fates[match fate {
-                    Fate::Accepted(Ecn::Ce) if ecn != Ecn::Ce => 1,
-                    Fate::Accepted(_) => 0,
-                    Fate::Dropped(DropReason::Early) => 2,
-                    Fate::Dropped(DropReason::Forced) => 3,
-                    Fate::Dropped(_) => 4,
+                let outcome = lab.arrival(|_| pkt).0;
+                assert_eq!(outcome, expected, "operation {step}");
+                counts[match outcome {
+                    Outcome::Accepted(Ecn::Ce) if ecn != Ecn::Ce => 1,
+                    Outcome::Accepted(_) => 0,
+                    Outcome::Dropped(DropReason::Early) => 2,
+                    Outcome::Dropped(DropReason::Forced) => 3,
+                    Outcome::Dropped(_) => 4,
                 }] += 1;
                 for (whose, average) in averages(&lab.queue).into_iter().enumerate() {
                     let expected = paper.average(whose);
@@ -54,11 +54,11 @@ fn agree<Q: Queue<TestPacket>>(
 }
 
 /// How many were accepted, marked, dropped by chance, by force, for want of room.
-type Fates = [u32; 5];
+type OutcomeCounts = [u32; 5];
 
-/// Every fate must have been met with often, or the agreement says little.
-fn often(fates: Fates) {
-    assert!(fates.iter().all(|&met| met > 2000), "{fates:?}");
+/// Every outcome must have been met with often, or the agreement says little.
+fn often(counts: OutcomeCounts) {
+    assert!(counts.iter().all(|&met| met > 2000), "{counts:?}");
 }
 
 fn draws() -> Draws {
@@ -100,7 +100,7 @@ fn variants() -> Vec<RedParams> {
 /// The limit lies where a burst reaches it before the average reaches the end of the curve.
 #[test]
 fn red_decides_as_figure_2() {
-    let mut fates = Fates::default();
+    let mut counts = OutcomeCounts::default();
     for variant in variants() {
         for (thresholds, limit) in [
             (packets(2, 6, 0.05), QueueSize::Packets(8)),
@@ -110,10 +110,10 @@ fn red_decides_as_figure_2() {
             let params = RedParams { thresholds, limit, w_q: 0.07, ..variant };
             let own = VirtualQueue { thresholds, w_q: params.w_q, limit: None };
             let paper = Pseudocode::new(&params, Averaging::Shared, &[own], draws());
-            agree(&mut fates, aqm::red(SITE, params), paper, |queue| queue.averages().to_vec());
+            agree(&mut counts, aqm::red(SITE, params), paper, |queue| queue.averages().to_vec());
         }
     }
-    often(fates);
+    often(counts);
 }
 
 const MODES: [Averaging; 3] = [Averaging::Coupled, Averaging::Decoupled, Averaging::Shared];
@@ -121,7 +121,7 @@ const MODES: [Averaging; 3] = [Averaging::Coupled, Averaging::Decoupled, Averagi
 #[test]
 fn rio_decides_as_the_paper_and_its_variants() {
     for averaging in MODES {
-        let mut fates = Fates::default();
+        let mut counts = OutcomeCounts::default();
         for RedParams { gentle, byte_mode, ecn, conventions, .. } in variants() {
             let (limit, green, red) = (QueueSize::Packets(9), packets(3, 5, 0.05), packets(1, 3, 0.1));
             let params = RioParams {
@@ -143,16 +143,16 @@ fn rio_decides_as_the_paper_and_its_variants() {
             });
             let common = RedParams { limit, gentle, byte_mode, ecn, conventions, ..RED };
             let paper = Pseudocode::new(&common, averaging, &colours, draws());
-            agree(&mut fates, aqm::rio(SITE, params), paper, |queue| queue.averages().to_vec());
+            agree(&mut counts, aqm::rio(SITE, params), paper, |queue| queue.averages().to_vec());
         }
-        often(fates);
+        often(counts);
     }
 }
 
 #[test]
 fn gred_decides_as_its_variants() {
     for averaging in MODES {
-        let mut fates = Fates::default();
+        let mut counts = OutcomeCounts::default();
         for RedParams { gentle, byte_mode, ecn, conventions, .. } in variants() {
             let green = VirtualQueue {
                 thresholds: packets(2, 7, 0.02),
@@ -163,9 +163,9 @@ fn gred_decides_as_its_variants() {
             let common = RedParams { limit: params.limit, gentle, byte_mode, ecn, conventions, ..RED };
             let paper =
                 Pseudocode::new(&common, averaging, &[params.green, params.yellow, params.red], draws());
-            agree(&mut fates, aqm::gred(SITE, params), paper, |queue| queue.averages().to_vec());
+            agree(&mut counts, aqm::gred(SITE, params), paper, |queue| queue.averages().to_vec());
         }
-        often(fates);
+        often(counts);
     }
 }
 

@@ -304,27 +304,27 @@ fn two_flows_share_a_queue_by_chance_of_the_seed() {
 /// Phases of too little and too much; departures, marks and drops are compared.
 fn agree(mut fq: impl Queue<TestPacket>, mut alone: impl Queue<TestPacket>) {
     let mut draws = Stream::new(3, 0, "operations");
-    let (mut heard, mut expected) = (Recorder::default(), Recorder::default());
+    let (mut sink, mut expected) = (Recorder::default(), Recorder::default());
     let (mut now, mut dropped) = (0, 0);
     for step in 0..40_000 {
         now += draws.below(200_000);
         let at = Instant::from_nanos(now);
-        fq.on_timeout(at, &mut heard);
+        fq.on_timeout(at, &mut sink);
         alone.on_timeout(at, &mut expected);
         if draws.below(100) < [45, 60, 30, 55][step as usize / 2000 % 4] {
             let ecn = if draws.below(2) == 0 { Ecn::Ect0 } else { Ecn::NotEct };
             let pkt = TestPacket::data(step).len(1 + draws.below(1500)).ecn(ecn);
-            fq.enqueue(at, pkt.clone(), &mut heard);
+            fq.enqueue(at, pkt.clone(), &mut sink);
             alone.enqueue(at, pkt, &mut expected);
         } else {
-            let (one, other) = (fq.dequeue(at, &mut heard), alone.dequeue(at, &mut expected));
+            let (one, other) = (fq.dequeue(at, &mut sink), alone.dequeue(at, &mut expected));
             assert_eq!(one, other, "operation {step}");
         }
-        assert_eq!(heard, expected, "operation {step}");
-        let of = [DropReason::Sojourn, DropReason::Early].map(|why| heard.of(Event::Dropped(why)).count());
+        assert_eq!(sink, expected, "operation {step}");
+        let of = [DropReason::Sojourn, DropReason::Early].map(|why| sink.of(Event::Dropped(why)).count());
         dropped += of.iter().sum::<usize>();
-        heard.heard.clear();
-        expected.heard.clear();
+        sink.events.clear();
+        expected.events.clear();
     }
     assert!(dropped > 100, "{dropped} drops say little");
 }
@@ -415,7 +415,7 @@ fn backlogged_flows_are_served_alike() {
             let flow = pkt.meta().flow.0;
             served[flow as usize] += pkt.meta().len.0;
             bench.arrive(flow, 0..1, length(flow));
-            bench.sink.heard.clear();
+            bench.sink.events.clear();
             let (least, most) = (served.iter().min().expect("flows"), served.iter().max().expect("flows"));
             widest = widest.max(most - least);
         }

@@ -62,7 +62,7 @@ fn first_difference((_, recording, params, inside): Recording) -> Option<String>
         };
         let now = Instant::from_nanos(ns.parse().expect("nanoseconds"));
         let number = |id: &str| id.parse::<u32>().expect("a number");
-        sink.heard.clear();
+        sink.events.clear();
         let (mut ours, mut expected) = (Vec::<Line>::new(), Vec::<Line>::new());
         let of = |meta: &Meta| (meta.tcp.expect("a number").seq_end, meta.ecn);
         if what == "in" {

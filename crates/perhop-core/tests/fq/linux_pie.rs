@@ -83,8 +83,8 @@ fn first_difference((_, recording, params, inside): Recording) -> Option<String>
             _ => {
                 let pkt = TestPacket::data(number(id)).flow(number(flow)).len(len.parse().expect("bytes"));
                 queue.enqueue(now, pkt.ecn(ecn(mark)), &mut sink);
-                let heard: Vec<_> = sink.heard.iter().map(|heard| heard.event).collect();
-                heard
+                let recorded: Vec<_> = sink.events.iter().map(|recorded| recorded.event).collect();
+                recorded
                     == match what {
                         "in" => vec![Event::Enqueued],
                         "mark" => vec![Event::Marked, Event::Enqueued],

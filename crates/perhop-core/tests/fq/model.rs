@@ -97,7 +97,7 @@ fn the_queue_decides_as_the_text() {
             let (busy, flows) = ([45, 58, 52, 30, 60][phase], [20, 2, 6, 30, 12][phase]);
             now += draws.below(200_000);
             let at = Instant::from_nanos(now);
-            sink.heard.clear();
+            sink.events.clear();
             if draws.below(100) < busy {
                 // lengths of which hardly two queues have the same sum
                 let len = 1 + draws.below(1500);

@@ -380,13 +380,13 @@ fn the_queue_decides_as_the_pseudocode() {
                 slept += usize::from(before != paper.aqm_state && paper.aqm_state == AqmState::Inactive);
             }
             let at = Instant::from_nanos(now);
-            sink.heard.clear();
+            sink.events.clear();
             if draws.below(100) < busy {
                 let len = [40, 576, 1250, 1500, 1 + draws.below(1500)][draws.below(5) as usize];
                 queue.enqueue(at, TestPacket::data(step).len(len), &mut sink);
                 let theirs = paper.enque(step, len as f64);
                 let expected = theirs.map_or(Event::Enqueued, Event::Dropped);
-                assert_eq!(sink.heard[0].event, expected, "operation {step}");
+                assert_eq!(sink.events[0].event, expected, "operation {step}");
                 early += usize::from(theirs == Some(DropReason::Early));
                 full += usize::from(theirs == Some(DropReason::Overflow));
             } else {

@@ -71,8 +71,8 @@ fn first_difference<Q: Queue<TestPacket>>(
                     .len(len.parse().expect("bytes"))
                     .ecn(ecn(mark));
                 queue.enqueue(now, pkt, &mut sink);
-                let heard: Vec<_> = sink.heard.iter().map(|heard| heard.event).collect();
-                heard
+                let recorded: Vec<_> = sink.events.iter().map(|recorded| recorded.event).collect();
+                recorded
                     == match what {
                         "in" => vec![Event::Enqueued],
                         "mark" => vec![Event::Marked, Event::Enqueued],

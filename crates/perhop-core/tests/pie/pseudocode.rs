@@ -16,7 +16,7 @@ use super::PARAMS;
 
 /// What becomes of an arrival.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Fate {
+enum Outcome {
     Enqueued,
     Marked,
     Dropped,
@@ -86,10 +86,10 @@ impl Pseudocode {
             && self.qdelay_old < self.of.qdelay_ref / 2.0
     }
 
-    fn enque(&mut self, now: f64, id: u32, size: f64, ecn_capable: bool) -> Fate {
+    fn enque(&mut self, now: f64, id: u32, size: f64, ecn_capable: bool) -> Outcome {
         if self.queue.len() + 1 > self.of.tail_drop {
             self.accu_prob = 0.0;
-            return Fate::Full;
+            return Outcome::Full;
         }
         if !self.active && self.queue.len() >= self.of.tail_drop / 3 {
             self.active = true;
@@ -106,17 +106,17 @@ impl Pseudocode {
         if self.congestion_went_away() {
             self.burst_allowance = self.of.max_burst;
         }
-        let mut fate = Fate::Enqueued;
+        let mut outcome = Outcome::Enqueued;
         if self.active && self.burst_allowance <= 0.0 && self.drop_early() {
             self.accu_prob = 0.0;
             let mark = self.of.ecn && self.drop_prob < 0.1 && ecn_capable;
-            fate = if mark { Fate::Marked } else { Fate::Dropped };
+            outcome = if mark { Outcome::Marked } else { Outcome::Dropped };
         }
-        if fate != Fate::Dropped {
+        if outcome != Outcome::Dropped {
             self.queue.push_back((id, size, now));
             self.bytes += size;
         }
-        fate
+        outcome
     }
 
     fn drop_early(&mut self) -> bool {
@@ -262,10 +262,10 @@ fn params(of: Options) -> PieParams {
     }
 }
 
-/// Phases of light and of heavy load, and of silence; every fate, departure and probability is compared.
+/// Phases of light and of heavy load, and of silence; every outcome, departure and probability is compared.
 #[test]
 fn the_queue_decides_as_the_pseudocode() {
-    let mut fates = [0; 4];
+    let mut counts = [0; 4];
     for (variant, (name, of)) in (0..).zip(variants()) {
         let stream = || Stream::new(5, variant, "chances");
         let mut queue = Pie::new(SiteId(0), params(of), stream()).expect("sound parameters");
@@ -273,7 +273,7 @@ fn the_queue_decides_as_the_pseudocode() {
         let mut draws = Stream::new(6, variant, "operations");
         let mut sink = Recorder::default();
         let mut now = 0;
-        let before = fates;
+        let before = counts;
         for step in 0..30_000 {
             let busy = [40, 56, 52, 20, 75, 51][step as usize / 2500 % 6];
             now += draws.below(600_000) + if step % 15_000 == 9_999 { 900_000_000 } else { 0 };
@@ -283,21 +283,21 @@ fn the_queue_decides_as_the_pseudocode() {
             }
             assert_eq!(queue.next_timeout().is_some(), paper.active, "{name}, operation {step}");
             let (at, seconds) = (Instant::from_nanos(now), now as f64 / 1e9);
-            sink.heard.clear();
+            sink.events.clear();
             if draws.below(100) < busy {
                 let len = [40, 576, 1250, 1500, 1 + draws.below(1500)][draws.below(5) as usize];
                 let ecn = if draws.below(2) == 0 { Ecn::Ect0 } else { Ecn::NotEct };
                 queue.enqueue(at, TestPacket::data(step).len(len).ecn(ecn), &mut sink);
-                let ours = match sink.heard[0].event {
-                    Event::Enqueued => Fate::Enqueued,
-                    Event::Marked => Fate::Marked,
-                    Event::Dropped(DropReason::Early) => Fate::Dropped,
-                    Event::Dropped(DropReason::Overflow) => Fate::Full,
+                let ours = match sink.events[0].event {
+                    Event::Enqueued => Outcome::Enqueued,
+                    Event::Marked => Outcome::Marked,
+                    Event::Dropped(DropReason::Early) => Outcome::Dropped,
+                    Event::Dropped(DropReason::Overflow) => Outcome::Full,
                     other => panic!("{other:?}"),
                 };
                 let theirs = paper.enque(seconds, step, len as f64, ecn == Ecn::Ect0);
                 assert_eq!(ours, theirs, "{name}, operation {step}");
-                fates[theirs as usize] += 1;
+                counts[theirs as usize] += 1;
             } else {
                 let ours = queue.dequeue(at, &mut sink).map(|pkt| pkt.id());
                 assert_eq!(ours, paper.deque(seconds), "{name}, operation {step}");
@@ -305,9 +305,9 @@ fn the_queue_decides_as_the_pseudocode() {
             let apart = (queue.probability() - paper.drop_prob).abs();
             assert!(apart < 1e-9, "{name}, operation {step}: {} {}", queue.probability(), paper.drop_prob);
         }
-        let dropped = fates[Fate::Dropped as usize] - before[Fate::Dropped as usize];
+        let dropped = counts[Outcome::Dropped as usize] - before[Outcome::Dropped as usize];
         assert!(dropped > 300, "{name}: {dropped} drops say little");
     }
-    let enough = fates.iter().zip([10_000, 20, 5000, 1000]).all(|(met, least)| *met >= least);
-    assert!(enough, "{fates:?} says little");
+    let enough = counts.iter().zip([10_000, 20, 5000, 1000]).all(|(met, least)| *met >= least);
+    assert!(enough, "{counts:?} says little");
 }

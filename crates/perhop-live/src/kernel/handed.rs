@@ -62,20 +62,20 @@ pub fn text() -> io::Result<Vec<u8>> {
 fn message() -> io::Result<Vec<OwnedFd>> {
     let mut byte = 0_u8;
     let mut part = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
-    let mut room = [0_u64; ROOM];
+    let mut control = [0_u64; ROOM];
     // SAFETY: a struct of integers and pointers, for which zeros are valid.
     let mut head: libc::msghdr = unsafe { MaybeUninit::zeroed().assume_init() };
     head.msg_iov = &raw mut part;
     head.msg_iovlen = 1;
-    head.msg_control = room.as_mut_ptr().cast();
-    head.msg_controllen = size_of_val(&room) as _;
+    head.msg_control = control.as_mut_ptr().cast();
+    head.msg_controllen = size_of_val(&control) as _;
     // SAFETY: the kernel writes one byte, and at most as many bytes of control messages as there is room; all of it lives on.
     let read = unsafe { libc::recvmsg(libc::STDIN_FILENO, &raw mut head, libc::MSG_CMSG_CLOEXEC) };
     if read < 0 {
         return Err(io::Error::last_os_error());
     }
     let mut found = Vec::new();
-    // SAFETY: the macros walk the control messages that the kernel has written into `room`; each descriptor is a new one of this
+    // SAFETY: the macros walk the control messages that the kernel has written into `control`; each descriptor is a new one of this
     // process, owned from here on.
     unsafe {
         let mut control = libc::CMSG_FIRSTHDR(&raw const head);

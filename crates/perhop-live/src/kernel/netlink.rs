@@ -72,8 +72,8 @@ impl Interface<'_> {
         if !self.route.is_empty() {
             route.attribute(libc::RTA_METRICS, &metrics.0);
         }
-        let said: String = self.route.iter().map(|(name, value)| format!(" {name} {value}")).collect();
-        socket.ask(&format!("route{said}"), &route)
+        let metrics: String = self.route.iter().map(|(name, value)| format!(" {name} {value}")).collect();
+        socket.ask(&format!("route{metrics}"), &route)
     }
 }
 

@@ -80,15 +80,15 @@ impl Poller {
         let ns = longest.as_nanos().min(1_000_000_000);
         // a __kernel_timespec, whose seconds have 64 bits where those of libc's timespec may have 32
         let timeout = [(ns / 1_000_000_000).cast_signed(), (ns % 1_000_000_000).cast_signed()];
-        let room = libc::c_int::try_from(self.events.len()).unwrap_or(libc::c_int::MAX);
-        // SAFETY: the kernel writes at most `room` events into a list that has as many, and reads one __kernel_timespec,
+        let capacity = libc::c_int::try_from(self.events.len()).unwrap_or(libc::c_int::MAX);
+        // SAFETY: the kernel writes at most `capacity` events into a list that has as many, and reads one __kernel_timespec,
         // which is two i64; every argument is as wide as syscall(2) reads it.
         let answer = unsafe {
             libc::syscall(
                 libc::SYS_epoll_pwait2,
                 libc::c_long::from(self.epoll.as_raw_fd()),
                 self.events.as_mut_ptr(),
-                libc::c_long::from(room),
+                libc::c_long::from(capacity),
                 timeout.as_ptr(),
                 std::ptr::null::<libc::sigset_t>(),
                 0_usize,

@@ -37,11 +37,11 @@ impl Failure {
     /// Takes note of `error`, which came at `now` in a call of `method`, unless there was another before.
     fn set(&self, py: Python<'_>, error: PyErr, class: &Class, method: &str, now: Instant) {
         if self.panics && !error.is_instance_of::<PyKeyboardInterrupt>(py) {
-            panic!("{}", told(py, error, class, method, now).value(py));
+            panic!("{}", described(py, error, class, method, now).value(py));
         }
         if !self.is_set.swap(true, Relaxed) {
-            let told = told(py, error, class, method, now);
-            *self.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(told);
+            let described = described(py, error, class, method, now);
+            *self.error.lock().unwrap_or_else(PoisonError::into_inner) = Some(described);
         }
     }
 
@@ -66,7 +66,7 @@ impl Failure {
 }
 
 /// `error` as the run ends with it, `SystemExit` too; Ctrl-C stays what it is.
-fn told(py: Python<'_>, error: PyErr, class: &Class, method: &str, now: Instant) -> PyErr {
+fn described(py: Python<'_>, error: PyErr, class: &Class, method: &str, now: Instant) -> PyErr {
     if error.is_instance_of::<PyKeyboardInterrupt>(py) {
         return error;
     }
@@ -76,14 +76,14 @@ fn told(py: Python<'_>, error: PyErr, class: &Class, method: &str, now: Instant)
     {
         return other;
     }
-    let told = super::helper(py, "told").and_then(|told| {
-        told.call1((value, &class.file, &class.name, method, now.as_nanos()))?.extract::<String>()
+    let text = super::helper(py, "told").and_then(|describe| {
+        describe.call1((value, &class.file, &class.name, method, now.as_nanos()))?.extract::<String>()
     });
-    match told {
+    match text {
         Ok(text) => {
-            let told = ElementError::new_err(text);
-            told.set_cause(py, Some(error));
-            told
+            let raised = ElementError::new_err(text);
+            raised.set_cause(py, Some(error));
+            raised
         }
         Err(other) => other,
     }

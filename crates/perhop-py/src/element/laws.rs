@@ -220,11 +220,11 @@ pub fn element_laws(
         classes,
         interpreter: Interpreter { failure: Arc::clone(&failure) },
     };
-    let asked = py.detach(|| {
+    let verdicts = py.detach(|| {
         // a law that is broken is told by its return, not twice
         let hook = take_hook();
         set_hook(Box::new(|_| {}));
-        let asked = match kind {
+        let verdicts = match kind {
             "meter" => subject.meter_laws(aware),
             "scheduler" => subject.scheduler_laws(),
             "control" => subject.control_laws(),
@@ -232,11 +232,11 @@ pub fn element_laws(
             _ => subject.queue_laws(),
         };
         set_hook(hook);
-        asked
+        verdicts
     });
     match failure.take() {
         Some(interrupted) => Err(interrupted),
-        None => asked.map_err(|Refused { rule, hint, .. }| {
+        None => verdicts.map_err(|Refused { rule, hint, .. }| {
             ElementError::new_err(hint.map_or_else(|| rule.clone(), |hint| format!("{rule} ({hint})")))
         }),
     }
@@ -284,9 +284,9 @@ fn sound<T>(built: Result<T, Refused>) -> T {
 
 /// The verdict on the law called `name`, which `check` checks.
 fn law(name: &'static str, check: impl FnOnce()) -> Verdict {
-    let broken = catch_unwind(AssertUnwindSafe(check)).err().map(|said| {
-        let text = said.downcast_ref::<String>().cloned();
-        text.or_else(|| said.downcast_ref::<&str>().map(ToString::to_string)).unwrap_or_default()
+    let broken = catch_unwind(AssertUnwindSafe(check)).err().map(|payload| {
+        let text = payload.downcast_ref::<String>().cloned();
+        text.or_else(|| payload.downcast_ref::<&str>().map(ToString::to_string)).unwrap_or_default()
     });
     (name, broken)
 }

@@ -234,8 +234,8 @@ fn attached<T>(call: impl FnOnce(Python<'_>) -> PyResult<T>) -> Result<T, Elemen
 /// `error` as a mistake; of its own class it says where.
 fn mistake(py: Python<'_>, error: &PyErr) -> ElementError {
     let value = error.value(py);
-    let said = |name: &str| value.getattr(name).and_then(|said| said.extract::<Option<String>>());
-    match (said("path"), said("rule"), said("hint")) {
+    let attribute = |name: &str| value.getattr(name).and_then(|text| text.extract::<Option<String>>());
+    match (attribute("path"), attribute("rule"), attribute("hint")) {
         (Ok(Some(path)), Ok(Some(rule)), Ok(hint)) => ElementError { path, rule, hint },
         _ => ElementError { path: "name".to_owned(), rule: error.to_string(), hint: None },
     }

@@ -186,8 +186,8 @@ impl<P: AnyPacket> PyQueue<P> {
 impl<P: AnyPacket> Queue<P> for PyQueue<P> {
     fn enqueue(&mut self, now: Instant, mut pkt: P, sink: &mut dyn Sink<P>) {
         pkt.meta_mut().enqueued_at = now;
-        let asked = self.call("enqueue", now, |py| self.ask(py, now, *pkt.meta()));
-        let Some((why, acts)) = asked else {
+        let answer = self.call("enqueue", now, |py| self.ask(py, now, *pkt.meta()));
+        let Some((why, acts)) = answer else {
             return sink.dropped(now, self.site, pkt, DropReason::Overflow);
         };
         self.act(now, acts, Some(&mut pkt), sink);

@@ -37,7 +37,7 @@ impl PyScheduler {
     }
 
     /// Calls a method of the class, if it has it.
-    fn tell(
+    fn notify(
         &self,
         name: &'static str,
         now: Instant,
@@ -59,11 +59,11 @@ impl PyScheduler {
 
 impl Scheduler for PyScheduler {
     fn on_enqueued(&mut self, now: Instant, class: ClassId, meta: &Meta) {
-        self.tell("on_enqueued", now, self.on_enqueued.as_ref(), class, Some(meta));
+        self.notify("on_enqueued", now, self.on_enqueued.as_ref(), class, Some(meta));
     }
 
     fn on_emptied(&mut self, now: Instant, class: ClassId) {
-        self.tell("on_emptied", now, self.on_emptied.as_ref(), class, None);
+        self.notify("on_emptied", now, self.on_emptied.as_ref(), class, None);
     }
 
     fn select(&mut self, now: Instant, heads: &dyn Heads) -> Select {
@@ -82,7 +82,7 @@ impl Scheduler for PyScheduler {
     }
 
     fn on_served(&mut self, now: Instant, class: ClassId, served: &Meta) {
-        self.tell("on_served", now, self.on_served.as_ref(), class, Some(served));
+        self.notify("on_served", now, self.on_served.as_ref(), class, Some(served));
     }
 }
 

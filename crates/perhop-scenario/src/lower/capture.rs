@@ -15,18 +15,18 @@ use crate::written::sources::Pattern;
 
 /// The fields that a packet must have; others are as in the first packet that fits.
 #[derive(Default)]
-struct Asked {
+struct PacketFilter {
     protocol: Option<u8>,
     addresses: [Option<IpAddr>; 2],
     ports: [Option<u16>; 2],
 }
 
-impl Asked {
+impl PacketFilter {
     fn fits(&self, packet: &IpPacket) -> bool {
         let port = |k: usize| packet.ports.map(|ports| ports[k]);
         self.protocol.is_none_or(|protocol| protocol == packet.protocol)
             && (0..2).all(|k| self.addresses[k].is_none_or(|address| address == packet.addresses[k]))
-            && (0..2).all(|k| self.ports[k].is_none_or(|asked| port(k) == Some(asked)))
+            && (0..2).all(|k| self.ports[k].is_none_or(|given| port(k) == Some(given)))
     }
 
     /// Whether a packet is of this flow, which is whole.
@@ -39,9 +39,9 @@ impl Asked {
 pub(crate) fn read(pattern: &Pattern, at: &[Step], report: &mut Report) -> Option<Capture> {
     let Pattern::Capture { file: name, repeat, .. } = pattern else { return None };
     let key = [at, &steps!["file"]].concat();
-    let asked = asked(pattern, at, report)?;
+    let filter = read_filter(pattern, at, report)?;
     let file = report.file(&key, name)?;
-    let found = packets(&file.bytes, &asked)
+    let found = packets(&file.bytes, &filter)
         .and_then(|(flow, packets, others)| Ok((flow, others, repeated(packets, *repeat)?)));
     match found {
         Err((rule, hint)) => {
@@ -50,7 +50,7 @@ pub(crate) fn read(pattern: &Pattern, at: &[Step], report: &mut Report) -> Optio
         }
         Ok((flow, others, capture)) => {
             if !others.is_empty() {
-                warn_of(&flow, &others, &asked, name, &key, report);
+                warn_of(&flow, &others, &filter, name, &key, report);
             }
             Some(capture)
         }
@@ -64,27 +64,27 @@ const NAMED: usize = 3;
 fn warn_of(
     flow: &IpPacket,
     others: &[IpPacket],
-    asked: &Asked,
+    filter: &PacketFilter,
     file: &FileName,
     key: &[Step],
     report: &mut Report,
 ) {
-    let mut named: Vec<_> = others.iter().take(NAMED).map(told).collect();
+    let mut named: Vec<_> = others.iter().take(NAMED).map(flow_in_words).collect();
     if others.len() > NAMED {
         named.push("others".to_owned());
     }
     let rule = format!(
         "`{file}` has more flows that fit than one: {} is sent, the first, and not {}",
-        told(flow),
+        flow_in_words(flow),
         named.join(", ")
     );
     let ports = [0, 1].map(|k| flow.ports.map(|ports| ports[k].to_string()));
     let fields = [
-        ("protocol", asked.protocol.is_some(), Some(format!("\"{}\"", protocol(flow)))),
-        ("src", asked.addresses[0].is_some(), Some(format!("\"{}\"", flow.addresses[0]))),
-        ("dst", asked.addresses[1].is_some(), Some(format!("\"{}\"", flow.addresses[1]))),
-        ("src_port", asked.ports[0].is_some(), ports[0].clone()),
-        ("dst_port", asked.ports[1].is_some(), ports[1].clone()),
+        ("protocol", filter.protocol.is_some(), Some(format!("\"{}\"", protocol(flow)))),
+        ("src", filter.addresses[0].is_some(), Some(format!("\"{}\"", flow.addresses[0]))),
+        ("dst", filter.addresses[1].is_some(), Some(format!("\"{}\"", flow.addresses[1]))),
+        ("src_port", filter.ports[0].is_some(), ports[0].clone()),
+        ("dst_port", filter.ports[1].is_some(), ports[1].clone()),
     ];
     let left = fields.into_iter().filter(|(_, given, _)| !given);
     let left: Vec<_> = left.filter_map(|(key, _, value)| Some(format!("{key} = {}", value?))).collect();
@@ -92,7 +92,7 @@ fn warn_of(
 }
 
 /// The flow of a packet in words.
-fn told(packet: &IpPacket) -> String {
+fn flow_in_words(packet: &IpPacket) -> String {
     let end = |k: usize| match packet.ports {
         Some(ports) => SocketAddr::new(packet.addresses[k], ports[k]).to_string(),
         None => packet.addresses[k].to_string(),
@@ -125,21 +125,21 @@ pub(crate) fn longest(capture: &Capture) -> Bytes {
 }
 
 /// The flow that is asked for.
-fn asked(pattern: &Pattern, at: &[Step], report: &mut Report) -> Option<Asked> {
+fn read_filter(pattern: &Pattern, at: &[Step], report: &mut Report) -> Option<PacketFilter> {
     let Pattern::Capture { protocol, src, dst, src_port, dst_port, .. } = pattern else { return None };
-    let mut asked = Asked { ports: [*src_port, *dst_port], ..Asked::default() };
+    let mut filter = PacketFilter { ports: [*src_port, *dst_port], ..PacketFilter::default() };
     let mut sound = report.is_sound(at);
     let mut refuse = |key: &'static str, rule: String, hint: &str| {
         report.error(&[at, &steps![key]].concat(), rule, Some(hint.to_owned()));
         sound = false;
     };
     if let Some(word) = protocol {
-        asked.protocol = match word.as_str() {
+        filter.protocol = match word.as_str() {
             "tcp" => Some(6),
             "udp" => Some(17),
             number => number.parse().ok(),
         };
-        if asked.protocol.is_none() {
+        if filter.protocol.is_none() {
             let rule = format!("`{}` is not a protocol", suggest::short(word));
             refuse("protocol", rule, "write `udp`, `tcp`, or its number from 0 to 255 in quotes");
         }
@@ -147,31 +147,32 @@ fn asked(pattern: &Pattern, at: &[Step], report: &mut Report) -> Option<Asked> {
     for (k, (key, address)) in [("src", src), ("dst", dst)].into_iter().enumerate() {
         let Some(text) = address else { continue };
         match text.parse() {
-            Ok(address) => asked.addresses[k] = Some(address),
+            Ok(address) => filter.addresses[k] = Some(address),
             Err(_) => {
                 let rule = format!("`{}` is not an address of IPv4 or IPv6", suggest::short(text));
                 refuse(key, rule, "write it as in `10.0.0.1` or `fd00::1`");
             }
         }
     }
-    sound.then_some(asked)
+    sound.then_some(filter)
 }
 
 /// A rule that a capture breaks, as the end of a sentence, and a hint.
 type Refusal = (String, Option<String>);
 
-/// The first packet of the flow that is `asked` for, times in ns and lengths of all of them, and the first packets of
+/// The first packet of the flow that `filter` chooses, times in ns and lengths of all of them, and the first packets of
 /// some other flows that fit.
-type Found = (IpPacket, Vec<(u64, Bytes)>, Vec<IpPacket>);
+type CapturedFlow = (IpPacket, Vec<(u64, Bytes)>, Vec<IpPacket>);
 
-/// Finds the packets of the flow that is `asked` for.
-fn packets(file: &[u8], asked: &Asked) -> Result<Found, Refusal> {
-    let mut flow: Option<(Asked, IpPacket)> = None;
-    let mut others: Vec<(Asked, IpPacket)> = Vec::new();
+/// Finds the packets of the flow that `filter` chooses.
+fn packets(file: &[u8], filter: &PacketFilter) -> Result<CapturedFlow, Refusal> {
+    let mut flow: Option<(PacketFilter, IpPacket)> = None;
+    let mut others: Vec<(PacketFilter, IpPacket)> = Vec::new();
     let (mut found, mut all, mut wrong): (Vec<(u64, Bytes)>, u64, Option<Refusal>) = (Vec::new(), 0, None);
     let mut take = |captured: Captured<'_>| {
         all += 1;
-        let Some(packet) = ip_packet(&captured).filter(|packet| wrong.is_none() && asked.fits(packet)) else {
+        let Some(packet) = ip_packet(&captured).filter(|packet| wrong.is_none() && filter.fits(packet))
+        else {
             return;
         };
         let (own, _) = flow.get_or_insert_with(|| (same_flow(&packet), packet));
@@ -212,8 +213,8 @@ fn packets(file: &[u8], asked: &Asked) -> Result<Found, Refusal> {
 }
 
 /// The flow of a packet, whole.
-fn same_flow(packet: &IpPacket) -> Asked {
-    Asked {
+fn same_flow(packet: &IpPacket) -> PacketFilter {
+    PacketFilter {
         protocol: Some(packet.protocol),
         addresses: packet.addresses.map(Some),
         ports: packet.ports.map_or([None; 2], |ports| ports.map(Some)),

@@ -22,7 +22,7 @@ use crate::words::units::{Limit, Rate, Size, Time};
 #[derive(Debug)]
 pub struct Settings<'a> {
     given: &'a SettingsTable,
-    asked: BTreeSet<&'static str>,
+    known: BTreeSet<&'static str>,
 }
 
 impl<'a> Settings<'a> {
@@ -34,18 +34,18 @@ impl<'a> Settings<'a> {
         given: &'a SettingsTable,
         build: impl FnOnce(&mut Self) -> Result<T, ParamError>,
     ) -> Result<T, ElementError> {
-        let mut settings = Self { given, asked: BTreeSet::new() };
+        let mut settings = Self { given, known: BTreeSet::new() };
         let built = build(&mut settings).map_err(|ParamError { field, rule }| {
             let name = field.rsplit('.').next().unwrap_or(field);
-            let within = if settings.asked.contains(field) { "settings." } else { "" };
+            let within = if settings.known.contains(field) { "settings." } else { "" };
             ElementError { path: format!("{within}{field}"), rule: format!("{name} {rule}"), hint: None }
         })?;
-        match given.keys().find(|key| !settings.asked.contains(key.as_str())) {
+        match given.keys().find(|key| !settings.known.contains(key.as_str())) {
             None => Ok(built),
             Some(key) => Err(ElementError {
                 path: format!("settings.{key}"),
                 rule: format!("this element has no setting `{}`", suggest::short(key)),
-                hint: suggest::among(key, settings.asked.iter().copied()),
+                hint: suggest::among(key, settings.known.iter().copied()),
             }),
         }
     }
@@ -55,7 +55,7 @@ impl<'a> Settings<'a> {
     /// # Errors
     /// When it is not a `T`.
     pub fn get<T: FromSetting>(&mut self, key: &'static str) -> Result<Option<T>, ParamError> {
-        self.asked.insert(key);
+        self.known.insert(key);
         let read = |setting| T::from_setting(setting).map_err(|rule| ParamError::new(key, rule));
         self.given.get(key).map(read).transpose()
     }

@@ -62,7 +62,7 @@ impl Diagnostics {
     }
 
     /// The diagnostics, from top to bottom; after the first hundred a last one counts the others.
-    pub(crate) fn into_told(mut self) -> Vec<Diagnostic> {
+    pub(crate) fn into_list(mut self) -> Vec<Diagnostic> {
         self.keep_first();
         if let Some(next) = self.kept.get_mut(MOST_TOLD) {
             next.sum_up(1 + self.dropped);

@@ -54,7 +54,7 @@ impl AckFilter {
     }
 }
 
-/// What moves packets.
+/// Clock that packets move by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Clock {
@@ -72,7 +72,7 @@ impl Clock {
     }
 }
 
-/// What opens the TCP connections of a run on real packets.
+/// Program that opens the TCP connections of a run on real packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Endpoint {
@@ -100,7 +100,7 @@ pub enum MoreSeries {
     Tokens,
 }
 
-/// What a node does with packets.
+/// Role of a node in the network.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum NodeKind {
@@ -110,7 +110,7 @@ pub enum NodeKind {
     Router,
 }
 
-/// What one meter measures.
+/// Traffic that one meter measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Per {
@@ -150,7 +150,7 @@ word! {
 }
 
 word! {
-    /// What has a queue of its own in CAKE, and among whom it is fair (`tc-cake(8)`).
+    /// Traffic with a queue of its own in CAKE, and among whom it is fair (`tc-cake(8)`).
     Isolation => perhop_core::queue::Isolation {
         /// Nothing: all share one queue.
         Flowblind,
@@ -190,7 +190,7 @@ word! {
     DelayFrom => perhop_core::queue::DelayFrom {
         /// How long the packet waited that left last (RFC 8033 section 4.3).
         Timestamps,
-        /// What waits, over the rate at which packets leave (section 5.2).
+        /// The backlog, over the rate at which packets leave (section 5.2).
         DepartureRate,
     }
 }
@@ -208,7 +208,7 @@ word! {
 }
 
 word! {
-    /// What small-window flows get from the TCP-friendly marker if together they ask for all tokens or more.
+    /// Tokens that small-window flows get from the TCP-friendly marker if together they ask for all or more.
     Shortage => perhop_core::meter::Shortage {
         /// The same number each, whatever they ask for.
         Equal,
@@ -218,7 +218,7 @@ word! {
 }
 
 word! {
-    /// What a part of a token is good for at the TCP-friendly marker.
+    /// Use of a part of a token at the TCP-friendly marker.
     Fraction => perhop_core::meter::Fraction {
         /// An IN packet takes a whole token; a flow keeps what it has left, at most one token, for the next interval.
         Carry,
@@ -230,7 +230,7 @@ word! {
 }
 
 word! {
-    /// What a flow gets from the TCP-friendly marker before its first allocation.
+    /// Treatment of a flow by the TCP-friendly marker before its first allocation.
     NewFlow => perhop_core::meter::NewFlow {
         /// It is a flow with a small window: IN while tokens are left that no flow was allocated.
         SmallWindow,
@@ -240,7 +240,7 @@ word! {
 }
 
 word! {
-    /// What a packet gets from the TCP-friendly marker when its flow's tokens are gone.
+    /// Treatment of a packet by the TCP-friendly marker when its flow's tokens are gone.
     BeyondTokens => perhop_core::meter::BeyondTokens {
         /// OUT.
         Out,
@@ -252,7 +252,7 @@ word! {
 }
 
 word! {
-    /// What a flow's spacing at the TCP-friendly marker keeps from one interval to the next.
+    /// Part of a flow's spacing that the TCP-friendly marker keeps from one interval to the next.
     CarrySpacing => perhop_core::meter::CarrySpacing {
         /// The OUT packets since its last IN packet, but no more than the new spacing asks for.
         Count,
@@ -291,7 +291,7 @@ impl Ecn {
     }
 }
 
-/// What is left of cwnd after an idle time of more than a retransmission time-out.
+/// Part of cwnd that is left after an idle time of more than a retransmission time-out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Idle {
@@ -397,7 +397,7 @@ words! {
         Linux = "linux",
     }
 
-    /// What an ACK of new data lets cwnd grow by.
+    /// Bytes that an ACK of new data lets cwnd grow by.
     GrowthBy {
         /// The bytes that it acknowledges (RFC 5681 section 3.1).
         Acknowledged = "acknowledged",
@@ -405,7 +405,7 @@ words! {
         Delivered = "delivered",
     }
 
-    /// What congestion avoidance counts.
+    /// Unit that congestion avoidance counts.
     Counting {
         /// ACKs: each adds `mss * mss / cwnd` (RFC 5681 section 3.1, equation (3)).
         Acks = "acks",
@@ -413,7 +413,7 @@ words! {
         Bytes = "bytes",
     }
 
-    /// What is halved on congestion.
+    /// Window that is halved on congestion.
     LossWindow {
         /// The bytes in flight, and at most cwnd (RFC 5681 section 3.1, equation (4)).
         Flight = "flight",
@@ -433,7 +433,7 @@ words! {
         Integer = "integer",
     }
 
-    /// What is left of cwnd after an idle time of more than a retransmission time-out.
+    /// Part of cwnd that is left after an idle time of more than a retransmission time-out.
     #[schemars(extend("type" = "string"))]
     IdleRestart {
         /// All of it.
@@ -457,7 +457,7 @@ words! {
         Careful = "careful",
     }
 
-    /// What a recovery that ends leaves as window.
+    /// Window at the end of a recovery.
     RecoveryExit {
         /// ssthresh (RFC 5681 section 3.2, step 6; RFC 6582 section 3.2, step 3, the second option).
         Ssthresh = "ssthresh",
@@ -471,7 +471,7 @@ words! {
         SsthreshGrow = "ssthresh-grow",
     }
 
-    /// What proportional rate reduction counts.
+    /// Counting of proportional rate reduction.
     PrrForm {
         /// Against what may be delivered in the recovery; a reordering timer delivers nothing (RFC 9937 section 6).
         Rfc9937 = "rfc9937",
@@ -479,7 +479,7 @@ words! {
         Linux = "linux",
     }
 
-    /// What a time-out leaves of cwnd.
+    /// Part of cwnd that a time-out leaves.
     TimeoutWindow {
         /// A segment (RFC 5681 section 3.1).
         Segment = "segment",
@@ -487,7 +487,7 @@ words! {
         InFlight = "in-flight",
     }
 
-    /// What starts the retransmission timer anew.
+    /// Events that start the retransmission timer anew.
     TimerRestart {
         /// An ACK of new data (RFC 6298 section 5, rule 5.3).
         NewData = "new-data",
@@ -503,11 +503,11 @@ words! {
         Every = "every",
     }
 
-    /// What the lower bound of the retransmission time-out holds for.
+    /// Time that the lower bound of the retransmission time-out holds for.
     MinRtoBounds {
         /// The whole time-out (RFC 6298 section 2, rule 2.4).
         Timeout = "timeout",
-        /// What is added to srtt for the variation, `4 * rttvar`: the time-out is always that much above srtt, as in Linux.
+        /// The term that is added to srtt for the variation, `4 * rttvar`: the time-out is always that much above srtt, as in Linux.
         Variation = "variation",
     }
 

@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::words::units::Size;
 
-/// What early detection does otherwise than in its paper. A setting that is left out is as in `like`.
+/// Differences of early detection from its paper. A setting that is left out is as in `like`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Conventions {
-    /// Whose conventions these are where nothing else is said.
+    /// Source of the conventions that are left out.
     pub like: Like,
     /// After a drop none comes by chance before `1/p_b` arrivals, and then one within another `1/p_b` (`wait_` of ns-2).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,7 +53,7 @@ pub struct Conventions {
     pub idle_color: Option<bool>,
 }
 
-/// Whose conventions early detection has.
+/// Source of the conventions of early detection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Like {
@@ -93,11 +93,11 @@ impl Conventions {
     }
 }
 
-/// What `CoDel` does otherwise than in RFC 8289. A setting that is left out is as in `like`.
+/// Differences of `CoDel` from RFC 8289. A setting that is left out is as in `like`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CodelConventions {
-    /// Whose conventions these are where nothing else is said.
+    /// Source of the conventions that are left out.
     pub like: LikeCodel,
     /// The root of the count is Newton's, in 16 bits, one step for each drop.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -117,7 +117,7 @@ pub struct CodelConventions {
     pub mtu: Option<Size>,
 }
 
-/// Whose conventions `CoDel` has.
+/// Source of the conventions of `CoDel`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LikeCodel {
@@ -149,11 +149,11 @@ impl CodelConventions {
     }
 }
 
-/// What flow queueing does otherwise than in RFC 8290. A setting that is left out is as in `like`.
+/// Differences of flow queueing from RFC 8290. A setting that is left out is as in `like`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FqConventions {
-    /// Whose conventions these are where nothing else is said.
+    /// Source of the conventions that are left out.
     pub like: LikeFq,
     /// A batch of drops ends with half the bytes of the longest queue, not with half its packets.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -174,7 +174,7 @@ pub struct FqConventions {
     pub forget_new: Option<bool>,
 }
 
-/// Whose conventions flow queueing has.
+/// Source of the conventions of flow queueing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LikeFq {
@@ -206,15 +206,15 @@ impl FqConventions {
     }
 }
 
-/// Whose PIE it is.
+/// Conventions of PIE.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PieConventions {
-    /// Whose conventions these are.
+    /// Source of the conventions.
     pub like: LikePie,
 }
 
-/// Whose conventions PIE has.
+/// Source of the conventions of PIE.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LikePie {
@@ -232,11 +232,11 @@ impl PieConventions {
     }
 }
 
-/// Whose `DualPI2` it is.
+/// Conventions of `DualPI2`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DualPi2Conventions {
-    /// Whose conventions these are.
+    /// Source of the conventions.
     pub like: LikeDualPi2,
     /// By chance nothing is dropped or marked that leaves less than two of these behind, with `like = "linux"` alone. Without it 1514B.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -244,7 +244,7 @@ pub struct DualPi2Conventions {
     pub mtu: Option<Size>,
 }
 
-/// Whose conventions `DualPI2` has.
+/// Source of the conventions of `DualPI2`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LikeDualPi2 {

@@ -32,7 +32,7 @@ pub struct MarkerAction(pub Action);
 text!(
     MarkerAction,
     "marker-action",
-    "What is done with a packet: the mark that it gets, or `pass`, `drop`, `shape`.",
+    "Action for a packet: the mark that it gets, or `pass`, `drop`, `shape`.",
     ["AF11", "pass", "drop", "shape"]
 );
 

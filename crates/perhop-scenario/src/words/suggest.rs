@@ -11,8 +11,8 @@ const SHORTEST: usize = 5;
 #[must_use]
 pub fn among<'a>(wrong: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
     let known: Vec<&str> = known.filter(|name| name.len() <= LONGEST).take(MOST).collect();
-    let few = || (1..=20).contains(&known.len()).then(|| format!("known here: {}", known.join(", ")));
-    near(wrong, known.iter().copied()).or_else(few)
+    let listed = || (1..=20).contains(&known.len()).then(|| format!("known here: {}", known.join(", ")));
+    near(wrong, known.iter().copied()).or_else(listed)
 }
 
 /// A hint for `wrong` where one of `known` is near. No number is near another: each may be meant.

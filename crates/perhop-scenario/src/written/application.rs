@@ -1,4 +1,4 @@
-//! What people do over flows, as it is written.
+//! Applications over flows, as they are written.
 
 use perhop_core::time::Span;
 use perhop_core::units::Bytes;
@@ -10,7 +10,7 @@ use crate::words::units::{Rate, Size, Time};
 use crate::written::defaults;
 use crate::written::sizes::SizeDistribution;
 
-/// What somebody does over a flow: it says what is sent and when, and has results of its own.
+/// Application over a flow: it says what is sent and when, and has results of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Application {

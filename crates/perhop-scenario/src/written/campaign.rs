@@ -27,7 +27,7 @@ pub struct CampaignFile {
     /// Seed of the order in which the runs are done, and of the points of a Latin hypercube.
     #[serde(default = "defaults::seed")]
     pub order_seed: u64,
-    /// What is varied, in steps. Without `treatment` and `fraction` every combination of the levels is a treatment.
+    /// Factors, varied in steps. Without `treatment` and `fraction` every combination of the levels is a treatment.
     #[serde(default)]
     #[schemars(length(max = 100))]
     pub factor: Vec<Factor>,
@@ -40,7 +40,7 @@ pub struct CampaignFile {
     /// Generators of a fraction of factors with two levels, such as `D=ABC`.
     #[serde(default)]
     pub fraction: Vec<String>,
-    /// What is varied continuously, in place of factors; the treatments are the `points` of a Latin hypercube.
+    /// Ranges, varied continuously, in place of factors; the treatments are the `points` of a Latin hypercube.
     #[serde(default)]
     #[schemars(length(max = 100))]
     pub range: Vec<Span>,
@@ -48,7 +48,7 @@ pub struct CampaignFile {
     #[serde(default)]
     #[schemars(with = "u32", range(min = 2, max = 100_000))]
     pub points: Option<u32>,
-    /// What is measured in each run.
+    /// Responses, measured in each run.
     #[serde(default)]
     pub response: Vec<Response>,
     /// Replicate until an interval is narrow enough. Without it the number of replications is fixed.
@@ -187,7 +187,7 @@ pub enum Scale {
     Log,
 }
 
-/// What is measured in a run: a number, or one for each group of flows.
+/// Response that is measured in a run: a number, or one for each group of flows.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Response {

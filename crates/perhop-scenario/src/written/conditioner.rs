@@ -14,7 +14,7 @@ use crate::words::setting::SettingsTable;
 use crate::words::units::{Limit, Rate, Size, Time};
 use crate::written::defaults;
 
-/// What an edge router does to packets that arrive from some of its neighbours (RFC 2475 section 2.3). Where several
+/// Conditioner of an edge router, for packets that arrive from some of its neighbours (RFC 2475 section 2.3). Where several
 /// take a packet, it passes through them in file order.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -32,14 +32,14 @@ pub struct Conditioner {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "AckMarking")]
     pub ack_marking: Option<AckMarking>,
-    /// What one meter measures.
+    /// Traffic that one meter measures.
     #[serde(default = "per")]
     pub per: Per,
     /// Gives each packet a colour; without it every packet is green.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Meter")]
     pub meter: Option<Meter>,
-    /// What is done with each colour.
+    /// Action for each colour.
     #[serde(default)]
     pub marker: Marker,
     /// Where packets wait whose colour says `shape`.
@@ -109,7 +109,7 @@ pub struct Match {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "OneOrMany<String>")]
     pub flow: Option<OneOrMany<String>>,
-    /// What the flow was contracted as.
+    /// Class that the flow was contracted as.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "OneOrMany<String>")]
     pub class: Option<OneOrMany<String>>,
@@ -117,7 +117,7 @@ pub struct Match {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Direction")]
     pub direction: Option<Direction>,
-    /// What the packet carries.
+    /// Content of the packet.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Carries")]
     pub kind: Option<Carries>,
@@ -157,7 +157,7 @@ pub enum Direction {
     Reverse,
 }
 
-/// What a packet carries.
+/// Content of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Carries {
@@ -269,19 +269,19 @@ pub enum Meter {
         #[serde(default = "defaults::gain_packets")]
         #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
         gain_packets: f64,
-        /// What small-window flows get if together they ask for all tokens or more.
+        /// Tokens that small-window flows get if together they ask for all or more.
         #[serde(default = "defaults::shortage")]
         shortage: Shortage,
-        /// What a part of a token is good for.
+        /// Use of a part of a token.
         #[serde(default = "defaults::fraction")]
         fraction: Fraction,
-        /// What a flow gets before its first allocation.
+        /// Treatment of a flow before its first allocation.
         #[serde(default = "defaults::new_flow")]
         new_flow: NewFlow,
-        /// What a packet gets when its flow's tokens are gone.
+        /// Treatment of a packet when its flow's tokens are gone.
         #[serde(default = "defaults::beyond_tokens")]
         beyond_tokens: BeyondTokens,
-        /// What a flow's spacing keeps from one interval to the next.
+        /// Part of a flow's spacing that is kept from one interval to the next.
         #[serde(default = "defaults::carry_spacing")]
         carry_spacing: CarrySpacing,
         /// At most this many tokens that nobody used go over into the next interval.
@@ -295,9 +295,9 @@ pub enum Meter {
     /// A meter from outside of perhop, for the program that brings it. Packets come to it with the colour of their drop
     /// precedence of AF, others red.
     Custom {
-        /// What that program calls it.
+        /// Its name in that program.
         name: Label,
-        /// What it is built from.
+        /// Settings that it is built from.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         settings: SettingsTable,
     },
@@ -308,13 +308,13 @@ pub enum Meter {
         file: FileName,
         /// The class.
         name: Label,
-        /// What it is given, by name.
+        /// Settings that it is given, by name.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         settings: SettingsTable,
     },
 }
 
-/// What is done with the packets of each colour: a mark, `pass`, `drop` or `shape`.
+/// Action for the packets of each colour: a mark, `pass`, `drop` or `shape`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Marker {

@@ -43,7 +43,7 @@ pub struct ScenarioFile {
     /// Outgoing interfaces; one that is not listed has a single class `all` with the default queue.
     #[serde(default)]
     pub port: Vec<Port>,
-    /// What edge routers do to packets that arrive: meter, mark, drop, delay.
+    /// Conditioners of edge routers, for packets that arrive: meter, mark, drop, delay.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 1000))]
     pub conditioner: Vec<Conditioner>,
@@ -53,7 +53,7 @@ pub struct ScenarioFile {
     /// UDP flows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub udp: Vec<Udp>,
-    /// What classes of flows are promised: runs are judged by it.
+    /// Promises to classes of flows: runs are judged by them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 1000))]
     pub sla: Vec<Sla>,
@@ -100,7 +100,7 @@ pub struct Run {
     /// Whether perhop's TCP runs in virtual time, which it does if nothing is said, or the kernel's on real packets.
     #[serde(default = "defaults::clock", skip_serializing_if = "Clock::is_virtual")]
     pub clock: Clock,
-    /// What opens the TCP connections of a run on real packets: perhop if nothing is said. The simulator's are its own.
+    /// Program that opens the TCP connections of a run on real packets: perhop if nothing is said. The simulator's are its own.
     #[serde(default = "defaults::endpoint", skip_serializing_if = "Endpoint::is_own")]
     pub endpoint: Endpoint,
     /// Series beyond those that every run has.
@@ -118,7 +118,7 @@ pub struct Node {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 1_000_000))]
     pub count: Option<u32>,
-    /// What it does with packets.
+    /// Role in the network.
     #[serde(default = "defaults::node_kind")]
     pub kind: NodeKind,
 }
@@ -269,7 +269,7 @@ pub struct Flow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 65_536))]
     pub count: Option<u32>,
-    /// What the flow was contracted as; any word.
+    /// Class that the flow was contracted as; any word.
     #[serde(default = "defaults::traffic_class")]
     #[schemars(length(max = 64))]
     pub class: String,
@@ -294,7 +294,7 @@ pub struct Flow {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Arrivals")]
     pub arrivals: Option<Arrivals>,
-    /// What somebody does over it, in place of data that never ends. The connection stays open, whatever `tcp.close` says.
+    /// Application over it, in place of data that never ends. The connection stays open, whatever `tcp.close` says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Application")]
     pub application: Option<Application>,
@@ -327,7 +327,7 @@ pub enum Control {
         file: FileName,
         /// The class.
         name: Label,
-        /// What it is given, by name.
+        /// Settings that it is given, by name.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         settings: SettingsTable,
     },

@@ -1,4 +1,4 @@
-//! What may be written: a struct for each table, the words and units of their values, defaults and profiles.
+//! Form of the files: a struct for each table, the words and units of their values, defaults and profiles.
 
 pub mod application;
 pub mod campaign;

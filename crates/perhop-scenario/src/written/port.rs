@@ -56,7 +56,7 @@ pub struct Port {
 pub struct PortShaper {
     /// Packets leave at this rate at most.
     pub rate: Rate,
-    /// What may leave at once after a pause, at the link's rate.
+    /// Bytes that may leave at once after a pause, at the link's rate.
     #[serde(default = "defaults::burst")]
     pub burst: Size,
     /// Bytes that each packet counts more than it has.
@@ -199,11 +199,11 @@ pub enum Scheduler {
     Cbq,
     /// Hierarchical token buckets (`tc-htb(8)`): each class has its `rate`, and up to its `ceil` what others leave.
     Htb {
-        /// What the classes have together. Without it the rate of the port's `shaper`, or else the link's.
+        /// Rate of the classes together. Without it the rate of the port's `shaper`, or else the link's.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         #[schemars(with = "Rate")]
         rate: Option<Rate>,
-        /// What they may send together at once after a pause, as far as they borrow it.
+        /// Bytes that they may send together at once after a pause, as far as they borrow them.
         #[serde(default = "defaults::burst")]
         burst: Size,
     },
@@ -213,7 +213,7 @@ pub enum Scheduler {
         file: FileName,
         /// The class.
         name: Label,
-        /// What it is given, by name.
+        /// Settings that it is given, by name.
         #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
         settings: SettingsTable,
     },

@@ -61,7 +61,7 @@ pub fn built_in() -> &'static [Profile] {
     &BUILT_IN
 }
 
-/// What filling in the profiles found.
+/// Results of filling in the profiles.
 pub(crate) struct Filled {
     /// Every mistake.
     pub found: Diagnostics,
@@ -257,7 +257,7 @@ impl Profiles<'_> {
     }
 }
 
-/// What the profile number `k` of those that perhop brings gives, its bases' settings included.
+/// Settings of the profile number `k` of those that perhop brings, its bases' included.
 fn built_in_settings(k: usize) -> Map<String, Json> {
     let profile = &BUILT_IN[k];
     let base = profile.base.as_ref().map_or(Some(0), |base| BUILT_IN.iter().position(|p| p.name == *base));

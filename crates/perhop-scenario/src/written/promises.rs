@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Sla {
     /// The class of flows.
     pub class: String,
-    /// What is bounded.
+    /// Quantity that is bounded.
     pub quantity: Promised,
     /// The bound: a rate that is the least, else the most: a time, or for `loss` a percentage.
     #[schemars(extend("examples" = ["150ms", "2Mbit/s", "1%"]))]

@@ -61,7 +61,7 @@ macro_rules! queues {
                     /// Packets of flows with ECN are marked where they would be dropped by chance (RFC 3168 section 5).
                     #[serde(default)]
                     ecn: bool,
-                    /// What is done otherwise than in RED's paper.
+                    /// Differences from RED's paper.
                     #[serde(default, skip_serializing_if = "Conventions::are_default")]
                     conventions: Conventions,
                     /// The packet that sets the pace of the average while the queue is empty; also the reference of `byte_mode`.
@@ -75,7 +75,7 @@ macro_rules! queues {
         }
 
         impl Queue {
-            /// What all that drop early have; `None` of one that does not.
+            /// Settings common to all that drop early; `None` of one that does not.
             pub(crate) const fn early_detection(&self) -> Option<EarlyDetection> {
                 match *self {
                     $(Self::$kind { w_q, gentle, byte_mode, ecn, conventions, mean_packet, .. } => {
@@ -88,7 +88,7 @@ macro_rules! queues {
     };
 }
 
-/// What all queues that drop early have.
+/// Settings common to all queues that drop early.
 pub(crate) struct EarlyDetection {
     pub w_q: f64,
     pub gentle: bool,
@@ -182,7 +182,7 @@ queues! {
             #[serde(default, skip_serializing_if = "Option::is_none")]
             #[schemars(with = "Time")]
             ce_threshold: Option<Time>,
-            /// What is done otherwise than in the RFC.
+            /// Differences from the RFC.
             #[serde(default, skip_serializing_if = "CodelConventions::are_default")]
             conventions: CodelConventions,
             /// Pure ACKs that a later one of their connection makes redundant are dropped.
@@ -209,11 +209,11 @@ queues! {
             /// Packets of flows with ECN are marked where they would be dropped for their wait.
             #[serde(default)]
             ecn: bool,
-            /// What an overflow adds to BLUE's probability, from 0, which leaves BLUE out, to 1.
+            /// Amount that an overflow adds to BLUE's probability, from 0, which leaves BLUE out, to 1.
             #[serde(default = "defaults::p_inc")]
             #[schemars(extend("minimum" = 0, "maximum" = 1))]
             p_inc: f64,
-            /// What an empty queue takes from BLUE's probability, from 0.000001 to 1.
+            /// Amount that an empty queue takes from BLUE's probability, from 0.000001 to 1.
             #[serde(default = "defaults::p_dec")]
             #[schemars(extend("minimum" = 0.000001, "maximum" = 1))]
             p_dec: f64,
@@ -242,7 +242,7 @@ queues! {
             /// The queue of each flow, `fifo`, `codel`, `cobalt` or `pie`. Its `limit` is that of one flow, and without it that of all.
             #[serde(default = "queue_of_a_flow")]
             queue: Box<Self>,
-            /// What is done otherwise than in the RFC.
+            /// Differences from the RFC.
             #[serde(default, skip_serializing_if = "FqConventions::are_default")]
             conventions: FqConventions,
         },
@@ -261,11 +261,11 @@ queues! {
             /// How long a queue may grow after a calm before anything is dropped by chance.
             #[serde(default = "defaults::pie_max_burst")]
             max_burst: Time,
-            /// What a second above the target adds to the probability in an update, where it is 0.1 or more; below it is scaled down.
+            /// Amount that a second above the target adds to the probability in an update, where it is 0.1 or more; below it is scaled down.
             #[serde(default = "defaults::pie_alpha")]
             #[schemars(extend("exclusiveMinimum" = 0))]
             alpha: f64,
-            /// What a second of growth since the last update adds.
+            /// Amount that a second of growth since the last update adds.
             #[serde(default = "defaults::pie_beta")]
             #[schemars(extend("exclusiveMinimum" = 0))]
             beta: f64,
@@ -300,7 +300,7 @@ queues! {
             #[serde(default, skip_serializing_if = "Option::is_none")]
             #[schemars(with = "Size")]
             mean_packet: Option<Size>,
-            /// What is done otherwise than in the RFC.
+            /// Differences from the RFC.
             #[serde(default, skip_serializing_if = "PieConventions::are_default")]
             conventions: PieConventions,
         },
@@ -369,7 +369,7 @@ queues! {
             #[serde(default, skip_serializing_if = "Option::is_none")]
             #[schemars(with = "Time")]
             time_shift: Option<Time>,
-            /// What is done otherwise than in the RFC.
+            /// Differences from the RFC.
             #[serde(default, skip_serializing_if = "DualPi2Conventions::are_default")]
             conventions: DualPi2Conventions,
         },
@@ -384,7 +384,7 @@ queues! {
             #[serde(default, skip_serializing_if = "Option::is_none")]
             #[schemars(with = "Rate")]
             rate: Option<Rate>,
-            /// What the shaper and the turns count for each packet beyond its length.
+            /// Bytes that the shaper and the turns count for each packet beyond its length.
             #[serde(default = "defaults::no_bytes")]
             overhead: Size,
             /// The least that they count for a packet then.
@@ -393,7 +393,7 @@ queues! {
             /// Which tins there are.
             #[serde(default = "defaults::tins")]
             tins: Tins,
-            /// What has a queue of its own, and among whom it is fair.
+            /// Traffic with a queue of its own, and among whom it is fair.
             #[serde(default = "defaults::isolation")]
             isolation: Isolation,
             /// About the longest usual round trip: COBALT's `interval`, and 20 times its `target`.
@@ -409,12 +409,12 @@ queues! {
         },
         /// A queue from outside of perhop, for the program that brings it.
         Custom {
-            /// What that program calls it.
+            /// Its name in that program.
             name: Label,
             /// Most that may wait, in packets or in bytes.
             #[serde(default = "defaults::queue_limit")]
             limit: Limit,
-            /// What else it is built from.
+            /// Other settings that it is built from.
             #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
             settings: SettingsTable,
         },
@@ -427,7 +427,7 @@ queues! {
             /// Most that may wait, in packets or in bytes.
             #[serde(default = "defaults::queue_limit")]
             limit: Limit,
-            /// What else the class is given, by name.
+            /// Other settings that the class is given, by name.
             #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
             settings: SettingsTable,
         },
@@ -505,7 +505,7 @@ impl Queue {
     }
 }
 
-/// What these admit together, if all count the same.
+/// Limit of these together, if all count the same.
 fn together([a, b, c]: [Limit; 3]) -> Option<Limit> {
     let sum = |a: u64, b: u64, c: u64| a.saturating_add(b).saturating_add(c);
     match (a.0, b.0, c.0) {

@@ -49,7 +49,7 @@ pub struct Udp {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "u32", range(min = 1, max = 65_536))]
     pub count: Option<u32>,
-    /// What the flow was contracted as; any word.
+    /// Class that the flow was contracted as; any word.
     #[serde(default = "defaults::traffic_class")]
     #[schemars(length(max = 64))]
     pub class: String,
@@ -69,7 +69,7 @@ pub struct Udp {
     /// The start is moved later by a uniform draw from zero up to this.
     #[serde(default = "defaults::no_time")]
     pub start_jitter: Time,
-    /// What somebody does over it: a call.
+    /// Application over it: a call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Application")]
     pub application: Option<Application>,

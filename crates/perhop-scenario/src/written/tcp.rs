@@ -77,7 +77,7 @@ macro_rules! settings {
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
         #[serde(deny_unknown_fields)]
         pub struct Profile {
-            /// What flows and other profiles call it.
+            /// Its name in flows and other profiles.
             pub name: Label,
             /// The profile that gives what this one leaves out; without it `default`.
             #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -132,19 +132,19 @@ settings! {
     slow_start: SlowStartKind,
     /// How CUBIC counts, and what it does before the first loss (RFC 9438 section 4); for `cubic`.
     cubic_form: CubicForm,
-    /// What an ACK of new data lets cwnd grow by.
+    /// Bytes that an ACK of new data lets cwnd grow by.
     growth_by: GrowthBy,
-    /// What congestion avoidance counts (RFC 5681 section 3.1).
+    /// Unit that congestion avoidance counts (RFC 5681 section 3.1).
     counting: Counting,
     /// Whether cwnd grows on while the receiver's window is what bounds the sender.
     grow_beyond_window: bool,
-    /// What is halved on congestion (RFC 5681 section 3.1).
+    /// Window that is halved on congestion (RFC 5681 section 3.1).
     loss_window: LossWindow,
     /// How halves are rounded.
     halving: Halving,
     /// When duplicate ACKs may start another fast retransmit (RFC 6582 section 3.2, step 1).
     guard: Guard,
-    /// What a recovery that ends leaves as window (RFC 6582 section 3.2, step 3).
+    /// Window at the end of a recovery (RFC 6582 section 3.2, step 3).
     recovery_exit: RecoveryExit,
     /// Which partial ACKs restart the retransmission timer; for `newreno` (RFC 6582 section 4).
     partial_ack_timer: PartialAckTimer,
@@ -160,7 +160,7 @@ settings! {
     limited_transmit_resends: bool,
     /// Proportional rate reduction (RFC 9937); needs `recovery = "sack"`.
     prr: bool,
-    /// What that counts (RFC 9937 section 6); for `rack`.
+    /// Counting of proportional rate reduction (RFC 9937 section 6); for `rack`.
     prr_form: PrrForm,
     /// Losses found by time, and probes of the tail (RFC 8985); needs `recovery = "sack"`.
     rack: bool,
@@ -191,19 +191,19 @@ settings! {
     pacing: bool,
     /// Whether the last segment of a burst of two or more has PSH, so that its ACK does not wait; for senders that pace, and not with an ACK policy in Python.
     burst_push: bool,
-    /// What is left of cwnd when nothing was sent for more than a time-out; `true` is `initial-window`, `false` is `off`.
+    /// Part of cwnd that is left when nothing was sent for more than a time-out; `true` is `initial-window`, `false` is `off`.
     idle_restart: Idle,
     /// Whether every time-out of one segment lowers ssthresh; otherwise the first alone does (RFC 5681 section 3.1).
     repeat_timeout_cuts: bool,
     /// Whether a time-out within a recovery lowers ssthresh once more; otherwise it stays what the recovery has set (RFC 5681
     /// section 4.3).
     recovery_timeout_cuts: bool,
-    /// What a time-out leaves of cwnd (RFC 5681 section 3.1).
+    /// Part of cwnd that a time-out leaves (RFC 5681 section 3.1).
     timeout_window: TimeoutWindow,
     /// Whether a retransmission that is lost after a time-out begins a recovery, which lowers ssthresh once more (RFC 8985
     /// section 7.4.1 leaves it open); for `rack`.
     timeout_recovery: bool,
-    /// What starts the retransmission timer anew (RFC 6298 section 5, rule 5.3); for `rack`.
+    /// Events that start the retransmission timer anew (RFC 6298 section 5, rule 5.3); for `rack`.
     timer_restart: TimerRestart,
     /// Added to the time before a probe of the tail, unless one segment alone is out, and to that of the reordering timer (RFC
     /// 8985 sections 6.2 and 7.2); for `rack`.
@@ -241,7 +241,7 @@ settings! {
     initial_rto: Time,
     /// Lower bound of the retransmission time-out (RFC 6298 section 2, rule 2.4).
     min_rto: Time,
-    /// What `min_rto` bounds.
+    /// Time that `min_rto` bounds.
     min_rto_bounds: MinRtoBounds,
     /// Upper bound of the retransmission time-out, backed off or not (RFC 6298 section 2, rule 2.5).
     max_rto: Time,

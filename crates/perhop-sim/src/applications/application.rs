@@ -21,7 +21,7 @@ use crate::applications::player::Player;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
     /// When it was asked for.
-    pub asked: Instant,
+    pub requested: Instant,
     /// When all of it was there.
     pub done: Option<Instant>,
     /// Its parts.
@@ -34,7 +34,7 @@ impl Load {
     /// How long it took, once it is whole.
     #[must_use]
     pub fn took(&self) -> Option<Span> {
-        self.done.map(|done| done - self.asked)
+        self.done.map(|done| done - self.requested)
     }
 }
 
@@ -165,7 +165,7 @@ impl Application {
             (ApplicationKind::Video(_), None) => Bytes(1),
         };
         self.objects.push_back(bytes);
-        self.loads.push(Load { asked: now, done: None, objects: 1, bytes });
+        self.loads.push(Load { requested: now, done: None, objects: 1, bytes });
     }
 }
 
@@ -213,7 +213,7 @@ mod tests {
         app.on_timeout(at(190));
         assert_eq!(app.poll_write(), Some((7, Bytes(1000))));
         app.on_acknowledged(at(230), 7, 2000);
-        let loads: Vec<_> = app.loads().iter().map(|load| (load.asked, load.done)).collect();
+        let loads: Vec<_> = app.loads().iter().map(|load| (load.requested, load.done)).collect();
         assert_eq!(loads, [(at(100), Some(at(140))), (at(190), Some(at(230)))]);
     }
 
@@ -234,7 +234,7 @@ mod tests {
         app.on_acknowledged(at(30), 5, 200);
         assert_eq!((app.poll_write(), app.loads()[0].took()), (None, None));
         app.on_acknowledged(at(40), 4, 1000);
-        let whole = Load { asked: at(0), done: Some(at(40)), objects: 4, bytes: Bytes(1200) };
+        let whole = Load { requested: at(0), done: Some(at(40)), objects: 4, bytes: Bytes(1200) };
         assert_eq!((app.loads(), app.next_timeout()), (&[whole][..], Some(at(90))));
     }
 }

@@ -12,7 +12,7 @@ use perhop_scenario::model::{Run, Udp};
 /// after it as it was sent. What comes later than that is lost. Counted are packets sent in the measured time that would have
 /// been played before its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Heard {
+pub struct CallReceiver {
     /// When the first packet was sent, and what is measured.
     start: Instant,
     from: Instant,
@@ -28,7 +28,7 @@ pub struct Heard {
     late: u64,
 }
 
-impl Heard {
+impl CallReceiver {
     /// Nothing yet of `flow`, whose first packet leaves at `start`, by a buffer of length `buffer`.
     pub const fn new(run: &Run, flow: &Udp, start: Instant, buffer: Span) -> Self {
         let (from, until) =
@@ -105,9 +105,9 @@ mod tests {
     use super::*;
 
     /// 200 bytes every 20 ms from 5 ms on, a buffer of 40 ms, measured from 1 s to 10 s.
-    fn heard() -> Heard {
+    fn receiver() -> CallReceiver {
         let at = |ms| Instant::ZERO + Span::from_millis(ms);
-        Heard {
+        CallReceiver {
             start: at(5),
             from: at(1000),
             until: at(10_000),
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn a_fixed_buffer_plays_what_comes_in_time() {
-        let mut call = heard();
+        let mut call = receiver();
         assert_eq!((call.mouth_to_ear(), call.packets()[1..].to_vec()), (None, vec![0, 0]));
         let at = |ms| Instant::ZERO + Span::from_millis(ms);
         // the first of the measured time takes 30 ms: 70 ms are the most
@@ -137,7 +137,7 @@ mod tests {
 
     #[test]
     fn as_many_packets_are_due_as_the_source_sends() {
-        let mut call = heard();
+        let mut call = receiver();
         for (rate, len) in [(80_000, 200), (64_000, 173), (33_333, 77)] {
             (call.rate, call.len) = (BitRate::new(rate).expect("above zero"), Bytes(len));
             let sent = (0..).map(|n| call.start + after(call.rate, call.len, n));

@@ -88,9 +88,9 @@ impl Player {
         }
         let rate = |k: usize| u128::from(rates[k].bits_per_sec());
         // f(buffer), times the cushion
-        let asked = rate(0) * u128::from(cushion) + (rate(last) - rate(0)) * u128::from(above);
-        let reaches = |k: usize| asked >= rate(k) * u128::from(cushion);
-        let exceeds = |k: usize| asked > rate(k) * u128::from(cushion);
+        let wanted = rate(0) * u128::from(cushion) + (rate(last) - rate(0)) * u128::from(above);
+        let reaches = |k: usize| wanted >= rate(k) * u128::from(cushion);
+        let exceeds = |k: usize| wanted > rate(k) * u128::from(cushion);
         let (lower, higher) = (self.chosen.saturating_sub(1), (self.chosen + 1).min(last));
         if reaches(higher) {
             (0..=last).rev().find(|k| exceeds(*k)).unwrap_or(0)

@@ -10,7 +10,7 @@ use perhop_tcp::segment::Segment;
 use perhop_tcp::sender::SenderStats;
 
 use crate::applications::application::Application;
-use crate::applications::call::Heard;
+use crate::applications::call::CallReceiver;
 use crate::engine::carried::Carried;
 use crate::engine::marks::MarkCounts;
 use crate::engine::observe::{Recorder, TcpRecord, WindowRecord};
@@ -62,7 +62,7 @@ pub trait HostNode: Node<Self::Packet> {
     /// The arrivals of a UDP flow here.
     fn drain(&self, flow: FlowId) -> Option<&MarkCounts>;
     /// The part heard here of a UDP flow that is one way of a call.
-    fn heard(&self, _flow: FlowId) -> Option<&Heard> {
+    fn call_receiver(&self, _flow: FlowId) -> Option<&CallReceiver> {
         None
     }
     /// Applications over connections that begin here.

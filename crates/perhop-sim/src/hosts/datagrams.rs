@@ -13,7 +13,7 @@ use perhop_core::time::{Instant, Span};
 use perhop_core::units::{BitRate, Bytes};
 use perhop_scenario::model::{Capture, Run, Udp, UdpPattern};
 
-use crate::applications::call::{Heard, after};
+use crate::applications::call::{CallReceiver, after};
 use crate::engine::marks::MarkCounts;
 use crate::hosts::connection::Connection;
 use crate::hosts::packet::SimPacket;
@@ -176,21 +176,21 @@ pub struct Drain {
     /// The arrivals.
     pub arrived: MarkCounts,
     /// The packets heard of a call.
-    pub heard: Option<Box<Heard>>,
+    pub call_receiver: Option<Box<CallReceiver>>,
 }
 
 impl Drain {
     /// An end at which nothing has arrived.
-    pub fn new(connection: Connection, heard: Option<Box<Heard>>) -> Self {
-        Self { connection, arrived: MarkCounts::default(), heard }
+    pub fn new(connection: Connection, call_receiver: Option<Box<CallReceiver>>) -> Self {
+        Self { connection, arrived: MarkCounts::default(), call_receiver }
     }
 
     /// `pkt` has arrived.
     pub fn receive(&mut self, now: Instant, pkt: &SimPacket) {
         let contents = pkt.get();
         self.arrived.add(contents.meta.dscp, Bytes(contents.full_len.into()));
-        if let Some(heard) = &mut self.heard {
-            heard.receive(now, contents.segment.sent);
+        if let Some(call_receiver) = &mut self.call_receiver {
+            call_receiver.receive(now, contents.segment.sent);
         }
     }
 }

@@ -15,7 +15,7 @@ use perhop_tcp::segment::Segment;
 use perhop_tcp::sender::SenderStats;
 
 use crate::applications::application::Application;
-use crate::applications::call::Heard;
+use crate::applications::call::CallReceiver;
 use crate::engine::marks::MarkCounts;
 use crate::engine::observe::{PacketStore, Recorder, TcpEvent, TcpRecord, WindowRecord};
 use crate::engine::seam::{HostNode, ReceiverReading, SenderReading};
@@ -174,7 +174,7 @@ impl Host {
 
     /// Lets an application know what of one of its connections is acknowledged.
     #[cold]
-    fn tell(
+    fn on_acknowledged(
         &mut self,
         now: Instant,
         application: u32,
@@ -277,7 +277,7 @@ impl Host {
                     &self.ends[slot as usize]
                 {
                     let (index, una) = (*index, sender.una());
-                    self.tell(now, index, (slot, una), io);
+                    self.on_acknowledged(now, index, (slot, una), io);
                 }
             }
             End::Receiving(end) => {
@@ -463,8 +463,8 @@ impl HostNode for Host {
         if let End::Drain(end) = self.end_of(flow)? { Some(&end.arrived) } else { None }
     }
 
-    fn heard(&self, flow: FlowId) -> Option<&Heard> {
-        if let End::Drain(end) = self.end_of(flow)? { end.heard.as_deref() } else { None }
+    fn call_receiver(&self, flow: FlowId) -> Option<&CallReceiver> {
+        if let End::Drain(end) = self.end_of(flow)? { end.call_receiver.as_deref() } else { None }
     }
 
     fn applications(&self) -> &[Application] {

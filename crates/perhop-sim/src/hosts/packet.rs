@@ -62,10 +62,10 @@ impl Packet for SimPacket {
             return None;
         }
         let echo = stamp(ack.echo);
-        let mut said = Acknowledgment::new(low(ack.ack), true);
-        said.timestamps = Some((echo, echo));
-        ack.sack.as_slice().iter().for_each(|(start, end)| said.add_sack(low(*start), low(*end)));
-        Some(said)
+        let mut header = Acknowledgment::new(low(ack.ack), true);
+        header.timestamps = Some((echo, echo));
+        ack.sack.as_slice().iter().for_each(|(start, end)| header.add_sack(low(*start), low(*end)));
+        Some(header)
     }
 }
 

@@ -5,7 +5,7 @@
 
 /// A way of a call as its listener has it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Heard {
+pub struct Inputs {
     /// Absolute delay from mouth to ear, ms: Ta.
     pub delay: f64,
     /// Delay of the way back, ms: with the other half of the round trip that echoes take.
@@ -34,10 +34,10 @@ const FLOOR: f64 = -64.0;
 
 /// The transmission rating factor R, about 93.2 without delay and losses.
 #[must_use]
-pub fn rating(heard: &Heard) -> f64 {
+pub fn rating(inputs: &Inputs) -> f64 {
     let no = noise();
     let ro = 15.0 - 1.5 * (SLR + no);
-    ro - simultaneous(no, ro, heard) - delay(no, ro, heard) - equipment(heard)
+    ro - simultaneous(no, ro, inputs) - delay(no, ro, inputs) - equipment(inputs)
 }
 
 /// The mean opinion score of a rating (annex B).
@@ -68,10 +68,10 @@ fn noise() -> f64 {
 }
 
 /// Is, what happens together with the voice: equations 7-8 to 7-17.
-fn simultaneous(no: f64, ro: f64, heard: &Heard) -> f64 {
+fn simultaneous(no: f64, ro: f64, inputs: &Inputs) -> f64 {
     let x = SLR + RLR + 0.2 * (64.0 + no - RLR);
     let loud = 20.0 * (power(1.0 + power(x / 8.0, 8.0), 1.0 / 8.0) - x / 8.0);
-    let echo = libm::exp(-one_way(heard) / 4.0) * power(10.0, -TELR / 10.0);
+    let echo = libm::exp(-one_way(inputs) / 4.0) * power(10.0, -TELR / 10.0);
     let stmro = -10.0 * libm::log10(power(10.0, -STMR / 10.0) + echo);
     let root = |value: f64, order: f64| power(1.0 + power(value, order), 1.0 / order);
     let sidetone = 12.0 * root((stmro - 13.0) / 6.0, 8.0)
@@ -87,13 +87,13 @@ fn simultaneous(no: f64, ro: f64, heard: &Heard) -> f64 {
 }
 
 /// The mean delay of the way that an echo takes, T, ms.
-fn one_way(heard: &Heard) -> f64 {
-    f64::midpoint(heard.delay, heard.back)
+fn one_way(inputs: &Inputs) -> f64 {
+    f64::midpoint(inputs.delay, inputs.back)
 }
 
 /// Id, echoes and too long a delay: equations 7-18 to 7-28.
-fn delay(no: f64, ro: f64, heard: &Heard) -> f64 {
-    let t = one_way(heard);
+fn delay(no: f64, ro: f64, inputs: &Inputs) -> f64 {
+    let t = one_way(inputs);
     let terv =
         TELR - 40.0 * libm::log10((1.0 + t / 10.0) / (1.0 + t / 150.0)) + 6.0 * libm::exp(-0.3 * t * t);
     let (roe, re) = (-1.5 * (no - RLR), 80.0 + 2.5 * (terv - 14.0));
@@ -101,13 +101,13 @@ fn delay(no: f64, ro: f64, heard: &Heard) -> f64 {
     let talker = (half + libm::sqrt(half * half + 100.0) - 1.0) * (1.0 - libm::exp(-t));
     // below a millisecond the talker hears it as sidetone
     let talker = if t < 1.0 { 0.0 } else { talker };
-    let rle = 10.5 * (WEPL + 7.0) * power(heard.delay + heard.back + 1.0, -0.25);
+    let rle = 10.5 * (WEPL + 7.0) * power(inputs.delay + inputs.back + 1.0, -0.25);
     let half = (ro - rle) / 2.0;
     let listener = half + libm::sqrt(half * half + 169.0);
-    let long = if heard.delay <= 100.0 {
+    let long = if inputs.delay <= 100.0 {
         0.0
     } else {
-        let x = libm::log2(heard.delay / 100.0);
+        let x = libm::log2(inputs.delay / 100.0);
         let root = |value: f64| power(1.0 + power(value, 6.0), 1.0 / 6.0);
         25.0 * (root(x) - 3.0 * root(x / 3.0) + 2.0)
     };
@@ -115,15 +115,15 @@ fn delay(no: f64, ro: f64, heard: &Heard) -> f64 {
 }
 
 /// Ie-eff, the codec and its losses: equation 7-29.
-fn equipment(heard: &Heard) -> f64 {
-    heard.ie + (95.0 - heard.ie) * heard.lost / (heard.lost + heard.bpl)
+fn equipment(inputs: &Inputs) -> f64 {
+    inputs.ie + (95.0 - inputs.ie) * inputs.lost / (inputs.lost + inputs.bpl)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const PLAIN: Heard = Heard { delay: 0.0, back: 0.0, lost: 0.0, ie: 0.0, bpl: 4.3 };
+    const PLAIN: Inputs = Inputs { delay: 0.0, back: 0.0, lost: 0.0, ie: 0.0, bpl: 4.3 };
 
     fn within(found: f64, expected: f64, by: f64) {
         assert!((found - expected).abs() <= by, "{found}, expected {expected}");
@@ -147,19 +147,19 @@ mod tests {
         let unimpaired = rating(&PLAIN);
         // between them, at 177.3 ms, they make a corner where the curve has none
         for d in [20.0, 50.0, 100.0, 150.0, 200.0, 250.0, 300.0] {
-            let found = unimpaired - rating(&Heard { delay: d, back: d, ..PLAIN });
+            let found = unimpaired - rating(&Inputs { delay: d, back: d, ..PLAIN });
             within(found, 0.024 * d + 0.11 * (d - 177.3_f64).max(0.0), 0.35);
         }
         // another implementation of the recommendation, in Python, from rounded Ro and Is
         for (d, other) in [(20.0, 92.54), (80.4, 91.08), (150.0, 89.54), (200.0, 85.81), (400.0, 62.25)] {
-            within(rating(&Heard { delay: d, back: d, ..PLAIN }), other, 0.02);
+            within(rating(&Inputs { delay: d, back: d, ..PLAIN }), other, 0.02);
         }
     }
 
     /// Half the most that losses can impair is reached where their percentage is Bpl; codecs of G.113, appendix I.
     #[test]
     fn losses_impair_by_the_robustness_of_the_codec() {
-        let lossy = |lost, ie, bpl| rating(&PLAIN) - rating(&Heard { lost, ie, bpl, ..PLAIN });
+        let lossy = |lost, ie, bpl| rating(&PLAIN) - rating(&Inputs { lost, ie, bpl, ..PLAIN });
         within(lossy(4.3, 0.0, 4.3), 47.5, 1e-9);
         within(lossy(0.0, 11.0, 19.0), 11.0, 1e-9);
         within(lossy(2.0, 11.0, 19.0), 19.0, 1e-9);

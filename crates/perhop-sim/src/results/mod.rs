@@ -19,7 +19,7 @@ use perhop_scenario::build::Sites;
 use perhop_tcp::sender::SenderStats;
 
 use crate::applications::application::{Application, Load};
-use crate::applications::call::Heard;
+use crate::applications::call::CallReceiver;
 use crate::engine::delays::{DelayRange, Delays};
 use crate::engine::link::{Link, LinkStats};
 use crate::engine::observe::Trace;
@@ -190,7 +190,7 @@ pub struct Results {
     /// In the scenario's order.
     pub applications: Vec<ApplicationResult>,
     /// The packets heard of calls: the UDP flow, and what came of it; in the scenario's order.
-    pub heard: Vec<(usize, Heard)>,
+    pub call_receivers: Vec<(usize, CallReceiver)>,
     /// By flow, then by mark.
     pub marks: Vec<MarkResult>,
     /// By node, then in the scenario's order.
@@ -275,7 +275,7 @@ pub fn application_results<H: HostNode>(
         AnyNode::Router(_) => None,
     });
     let row = |application: &Application| {
-        let measured = application.loads().iter().filter(|load| load.asked >= from.reading.at);
+        let measured = application.loads().iter().filter(|load| load.requested >= from.reading.at);
         let loads: Vec<Load> = measured.copied().collect();
         let mut took: Vec<Span> = loads.iter().filter_map(Load::took).collect();
         took.sort_unstable();
@@ -291,15 +291,15 @@ pub fn application_results<H: HostNode>(
 }
 
 /// The packets heard of calls.
-pub fn heard_results<H: HostNode>(engine: &Engine<H>, tcp: usize, udp: &[Ends]) -> Vec<(usize, Heard)> {
-    let heard = |(i, (_, to)): (usize, &Ends)| match &engine.nodes[*to] {
+pub fn call_results<H: HostNode>(engine: &Engine<H>, tcp: usize, udp: &[Ends]) -> Vec<(usize, CallReceiver)> {
+    let row = |(i, (_, to)): (usize, &Ends)| match &engine.nodes[*to] {
         AnyNode::Host(host) => {
             let flow = FlowId(u32::try_from(tcp + i).unwrap_or(u32::MAX));
-            host.heard(flow).map(|heard| (i, *heard))
+            host.call_receiver(flow).map(|receiver| (i, *receiver))
         }
         AnyNode::Router(_) => None,
     };
-    udp.iter().enumerate().filter_map(heard).collect()
+    udp.iter().enumerate().filter_map(row).collect()
 }
 
 /// The arrivals by flow and mark.

@@ -51,7 +51,7 @@ fn a_policer_drops_what_the_arithmetic_says_packet_by_packet() {
     let mut tokens = Tokens::full(777_777, 4 * 500);
     let mut verdicts = [0_u64, 0];
     for step in at_edge.chunks(3) {
-        let [arrival, verdict, fate] = step else { panic!("a packet without a fate: {step:?}") };
+        let [arrival, verdict, outcome] = step else { panic!("a packet without an outcome: {step:?}") };
         assert_eq!((arrival.event, arrival.mark), (PacketEvent::Delivered, Dscp::DEFAULT));
         let green = tokens.take(arrival.time.as_nanos(), 500);
         let color = if green { Color::Green } else { Color::Red };
@@ -62,7 +62,7 @@ fn a_policer_drops_what_the_arithmetic_says_packet_by_packet() {
             verdicts[0] + verdicts[1]
         );
         let expected = if green { (PacketEvent::Enqueued, af1(1)) } else { (POLICED, Dscp::DEFAULT) };
-        assert_eq!((fate.event, fate.mark), expected);
+        assert_eq!((outcome.event, outcome.mark), expected);
         assert!(step.iter().all(|r| r.time == arrival.time && r.flow == FlowId(0)));
         verdicts[usize::from(!green)] += 1;
     }

@@ -30,7 +30,7 @@ pub(super) struct Buffer {
     mss: u64,
     /// The window (`rcv_ssthresh`), what it may grow to (`window_clamp`), and what that may.
     window: u64,
-    room: u64,
+    clamp: u64,
     most: u64,
     /// The most that has come in a round trip (`rcvq_space.space`).
     round: u64,
@@ -46,7 +46,7 @@ impl Buffer {
             mss,
             // before a segment has come half of the memory is taken to be payload, less one segment
             window: (params.first.0 / 2).saturating_sub(mss),
-            room: params.first.0 / (mss + OVERHEAD) * mss,
+            clamp: params.first.0 / (mss + OVERHEAD) * mss,
             most: params.most.0 / (mss + OVERHEAD) * mss,
             round: FIRST_ROUND * mss,
             come: 0,
@@ -56,9 +56,9 @@ impl Buffer {
 
     /// A segment arrived. Returns whether the window grows.
     pub(super) fn grow(&mut self) -> bool {
-        let grows = self.window < self.room;
+        let grows = self.window < self.clamp;
         if grows {
-            self.window = self.room.min(self.window + GROWTH * self.mss);
+            self.window = self.clamp.min(self.window + GROWTH * self.mss);
         }
         grows
     }
@@ -73,7 +73,7 @@ impl Buffer {
             // twice as much as came, and what it has grown by twice over
             let twice = 2 * self.come;
             let more = (2 * twice).saturating_mul(self.come - self.round) / self.round;
-            self.room = self.room.max(twice.saturating_add(more).min(self.most));
+            self.clamp = self.clamp.max(twice.saturating_add(more).min(self.most));
             self.round = self.come;
         }
         (self.come, self.began) = (0, Some(now));
@@ -126,7 +126,7 @@ mod tests {
         let mut buffer = buffer();
         growing(&mut buffer);
         rounds(&mut buffer, [9, 20, 40]);
-        assert_eq!(buffer.room, 6 * 40 * MSS);
+        assert_eq!(buffer.clamp, 6 * 40 * MSS);
         assert_eq!(growing(&mut buffer), (240 - 56) / 2);
     }
 
@@ -137,8 +137,8 @@ mod tests {
         for at in [80, 100] {
             buffer.read(Instant::from_nanos(at * 1_000_000), 41 * MSS, ROUND_TRIP);
         }
-        assert_eq!(buffer.room, 240 * MSS);
+        assert_eq!(buffer.clamp, 240 * MSS);
         buffer.read(Instant::from_nanos(1_000_000_000), 1 << 60, ROUND_TRIP);
-        assert_eq!(buffer.room, 6_291_456 / 2304 * MSS);
+        assert_eq!(buffer.clamp, 6_291_456 / 2304 * MSS);
     }
 }

@@ -34,7 +34,7 @@ struct Stage {
     /// Time in which the window could grow.
     elapsed: Span,
     /// The last acknowledgment.
-    heard: Instant,
+    last_ack: Instant,
 }
 
 impl Stage {
@@ -46,7 +46,7 @@ impl Stage {
     fn new(now: Instant, cwnd: f64, w_max: Option<f64>) -> Self {
         let w_max = w_max.unwrap_or(cwnd).max(cwnd);
         let k = libm::cbrt((w_max - cwnd) / C);
-        Self { w_max, k, w_est: cwnd, elapsed: Span::ZERO, heard: now }
+        Self { w_max, k, w_est: cwnd, elapsed: Span::ZERO, last_ack: now }
     }
 
     /// The cubic function, `t` seconds after the beginning.
@@ -127,8 +127,8 @@ impl Cubic {
         let acked = self.segments(ack.acked);
         let State { cwnd, cwnd_prior, w_max, stage, .. } = self.state;
         let mut stage = stage.unwrap_or_else(|| Stage::new(now, cwnd, w_max));
-        let passed = now - stage.heard;
-        stage.heard = now;
+        let passed = now - stage.last_ack;
+        stage.last_ack = now;
         if grows {
             stage.elapsed = stage.elapsed + passed;
             //= rfc9438-4.3-growth
@@ -188,8 +188,9 @@ impl CongestionControl for Cubic {
             let windows = Windows { mss: self.mss, cwnd, ssthresh };
             //= rfc9438-4.10-hystart
             if let Some(growth) = self.slow_start.on_ack(now, ack, &windows) {
-                let room = if self.slow_start.ends_at_ssthresh() { ssthresh - cwnd } else { f64::INFINITY };
-                self.state.cwnd += if grows { growth.min(room) / self.mss } else { 0.0 };
+                let to_ssthresh =
+                    if self.slow_start.ends_at_ssthresh() { ssthresh - cwnd } else { f64::INFINITY };
+                self.state.cwnd += if grows { growth.min(to_ssthresh) / self.mss } else { 0.0 };
                 return;
             }
             self.state.ssthresh = self.state.cwnd.max(2.0);

@@ -136,8 +136,8 @@ impl CongestionControl for Reno {
         if self.cwnd < self.ssthresh {
             let windows = Windows { mss: self.mss, cwnd: self.cwnd, ssthresh: self.ssthresh };
             if let Some(growth) = self.slow_start.on_ack(now, ack, &windows) {
-                let room = self.ssthresh - self.cwnd;
-                let fits = if self.slow_start.ends_at_ssthresh() { growth.min(room) } else { growth };
+                let to_ssthresh = self.ssthresh - self.cwnd;
+                let fits = if self.slow_start.ends_at_ssthresh() { growth.min(to_ssthresh) } else { growth };
                 self.cwnd += if grows { fits } else { 0.0 };
                 if fits >= growth {
                     return;

@@ -11,7 +11,7 @@ struct Island {
     start: u64,
     end: u64,
     /// Serial number of the segment that last fell into it.
-    heard: u64,
+    arrival: u64,
 }
 
 /// Joins segments. A segment costs a binary search over the islands, and a move of those beside it.
@@ -20,11 +20,11 @@ pub struct Reassembly {
     next: u64,
     /// Disjoint, not touching, in order, all beyond `next`.
     islands: VecDeque<Island>,
-    /// The islands that segments fell into last, by `heard`; the end of the latest is in `blocks`.
+    /// The islands that segments fell into last, by `arrival`; the end of the latest is in `blocks`.
     recent: BTreeMap<u64, (u64, u64)>,
     /// Of these the latest, as an acknowledgment reports them.
     blocks: SackBlocks,
-    heard: u64,
+    arrivals: u64,
     /// Most islands in `recent` and in an acknowledgment.
     memory: usize,
     reported: usize,
@@ -62,7 +62,7 @@ impl Reassembly {
             }
             self.next = self.next.max(island.end);
             self.islands.pop_front();
-            self.recent.remove(&island.heard);
+            self.recent.remove(&island.arrival);
             joined = true;
         }
         if joined {
@@ -75,7 +75,7 @@ impl Reassembly {
     fn keep(&mut self, mut start: u64, mut end: u64) {
         // The next segment after the latest one, beyond everything else.
         if let Some(last) =
-            self.islands.back_mut().filter(|last| last.end == start && last.heard == self.heard)
+            self.islands.back_mut().filter(|last| last.end == start && last.arrival == self.arrivals)
         {
             last.end = end;
             if let Some(block) = self.blocks.first_mut() {
@@ -89,11 +89,11 @@ impl Reassembly {
         for island in self.islands.range(first..last) {
             start = start.min(island.start);
             end = end.max(island.end);
-            self.recent.remove(&island.heard);
+            self.recent.remove(&island.arrival);
         }
-        self.heard += 1;
-        self.remember(self.heard, (start, end));
-        let island = Island { start, end, heard: self.heard };
+        self.arrivals += 1;
+        self.remember(self.arrivals, (start, end));
+        let island = Island { start, end, arrival: self.arrivals };
         if first == last {
             self.islands.insert(first, island);
         } else {
@@ -109,11 +109,11 @@ impl Reassembly {
         }
     }
 
-    fn remember(&mut self, heard: u64, island: (u64, u64)) {
+    fn remember(&mut self, arrival: u64, island: (u64, u64)) {
         if self.memory == 0 {
             return;
         }
-        self.recent.insert(heard, island);
+        self.recent.insert(arrival, island);
         if self.recent.len() > self.memory {
             self.recent.pop_first();
         }

@@ -317,7 +317,7 @@ impl Rack {
         (flight.max - flight.una).saturating_sub(self.sent.gone())
     }
 
-    fn room(&self, flight: &Flight) -> bool {
+    fn cwnd_allows(&self, flight: &Flight) -> bool {
         match &self.prr {
             Some(prr) => prr.permits(self.pipe(flight)),
             None => flight.cwnd >= self.pipe(flight) + flight.mss,
@@ -404,12 +404,12 @@ impl LossRecovery for Rack {
 
     fn next(&self, flight: &Flight) -> Next {
         if let Some((start, end)) = self.sent.first_lost()
-            && (self.repair || self.room(flight))
+            && (self.repair || self.cwnd_allows(flight))
         {
             return Next::Resend(start, end);
         }
         let permitted = if self.point.is_some() || self.limited_transmit && self.sent.sacked() > 0 {
-            flight.offered() && self.room(flight)
+            flight.offered() && self.cwnd_allows(flight)
         } else {
             flight.fits(0)
         };

@@ -96,7 +96,7 @@ impl Sack {
     }
 
     //= rfc5681-4.3-half-rate
-    fn room(&self, flight: &Flight) -> bool {
+    fn cwnd_allows(&self, flight: &Flight) -> bool {
         match &self.prr {
             Some(prr) => prr.permits(self.board.pipe(flight.una, flight.max)),
             None => self.pipe_permits(flight),
@@ -216,7 +216,7 @@ impl LossRecovery for Sack {
             return flight.first();
         }
         if self.recovering {
-            return if self.room(flight) { self.next_seg(flight) } else { Next::Nothing };
+            return if self.cwnd_allows(flight) { self.next_seg(flight) } else { Next::Nothing };
         }
         let by_pipe = flight.offered() && self.pipe_permits(flight);
         if self.refilling {

@@ -58,7 +58,7 @@ impl Sack1996 {
         self.allowance = false;
     }
 
-    fn room(&self, flight: &Flight) -> bool {
+    fn cwnd_allows(&self, flight: &Flight) -> bool {
         self.pipe < i64::try_from(flight.cwnd / flight.mss).unwrap_or(i64::MAX)
     }
 }
@@ -131,7 +131,7 @@ impl LossRecovery for Sack1996 {
         }
         if self.recovering {
             return match self.board.hole(flight.una) {
-                _ if self.held || !self.room(flight) => Next::Nothing,
+                _ if self.held || !self.cwnd_allows(flight) => Next::Nothing,
                 Some((start, end)) => Next::Resend(start, end),
                 None if flight.offered() => Next::Segment,
                 None => Next::Nothing,

@@ -134,12 +134,12 @@ impl Sender {
         }
     }
 
-    /// Finds losses, begins a recovery if there are any, and sets the reordering timer; after an acknowledgment `heard` says
+    /// Finds losses, begins a recovery if there are any, and sets the reordering timer; after an acknowledgment `acked` says
     /// whether that was of new data.
-    fn detect_losses(&mut self, now: Instant, heard: Option<bool>) {
+    fn detect_losses(&mut self, now: Instant, acked: Option<bool>) {
         let srtt = self.rtt.srtt().unwrap_or(Span::from_nanos(u64::MAX));
         let Recovery::Rack(rack) = &mut self.recovery else { return };
-        let found = rack.detect(now, srtt, heard.is_none());
+        let found = rack.detect(now, srtt, acked.is_none());
         match found.again {
             Some(at) => {
                 let left = at.saturating_since(now) + self.rules.early_timer_margin;
@@ -160,7 +160,7 @@ impl Sender {
         }
         let flight = self.flight();
         if let Recovery::Rack(rack) = &mut self.recovery {
-            match heard {
+            match acked {
                 Some(advanced) => rack.count_delivered(&flight, advanced && !found.losses),
                 None if found.begins => rack.count_timer(&flight),
                 None => {}

@@ -13,7 +13,7 @@ pub struct CaptureBytes {
     pub left: u16,
     /// Bytes that are another: where, modulo its length, and what.
     pub damage: Vec<(u16, u8)>,
-    /// What follows.
+    /// Bytes that follow.
     pub more: Vec<u8>,
 }
 

@@ -42,7 +42,7 @@ pub struct QueueOps {
     pub in_bytes: bool,
     /// Which queue, modulo 4: drop-tail, RED, RIO, GRED.
     pub kind: u8,
-    /// What is done to it.
+    /// Operations on it.
     pub ops: Vec<queue::Op>,
 }
 

@@ -4,12 +4,12 @@ use arbitrary::{Arbitrary, Unstructured};
 use perhop_tcp::settings::{Growth, Guard, RecoveryKind, TcpParams};
 
 use super::{MOST_OPS, rest};
-use crate::channel::Fate;
+use crate::channel::PacketEffect;
 use crate::laws::{connection, sender};
 use crate::tcp::{OLD, RFC};
 
-/// Fates of packets each way, as many as [`connection::networks`] has.
-const MOST_FATES: usize = 150;
+/// Effects on packets each way, as many as [`connection::networks`] has.
+const MOST_EFFECTS: usize = 150;
 
 /// Settings of a TCP.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Arbitrary)]
@@ -20,12 +20,12 @@ pub struct Settings {
     pub cubic: bool,
     /// Whether conventions are those of old stacks.
     pub old: bool,
-    /// What may be had or not.
+    /// Options, on or off.
     pub options: sender::Options,
 }
 
 impl Settings {
-    /// What they stand for.
+    /// Parameters that they stand for.
     #[must_use]
     pub fn params(&self) -> TcpParams {
         let recoveries = [
@@ -50,9 +50,9 @@ impl Settings {
 /// Input of [`sender_ops`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SenderOps {
-    /// What is to survive.
+    /// Settings of the sender that is to survive.
     pub settings: Settings,
-    /// What happens to it.
+    /// Operations on it.
     pub ops: Vec<sender::Op>,
 }
 
@@ -65,9 +65,9 @@ impl<'a> Arbitrary<'a> for SenderOps {
 /// Input of [`connection()`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Connection {
-    /// What is to arrive.
+    /// Settings of the sender whose data are to arrive.
     pub settings: Settings,
-    /// What happens on the way.
+    /// The network on the way.
     pub network: connection::Network,
 }
 
@@ -76,11 +76,11 @@ impl<'a> Arbitrary<'a> for Connection {
         let (settings, delayed, windows, writes) = u.arbitrary()?;
         let mut network = connection::Network { delayed, windows, writes, ..Default::default() };
         let lengths: [u8; 2] = u.arbitrary()?;
-        for (fates, length) in [&mut network.there, &mut network.back].into_iter().zip(lengths) {
-            for _ in 0..usize::from(length) % MOST_FATES {
+        for (effects, length) in [&mut network.there, &mut network.back].into_iter().zip(lengths) {
+            for _ in 0..usize::from(length) % MOST_EFFECTS {
                 // three of four pass: where next to nothing does, a transfer is all time-outs
                 let passes = u.arbitrary::<u8>()? < 192;
-                fates.push(if passes { Fate::Passes } else { u.arbitrary()? });
+                effects.push(if passes { PacketEffect::Passes } else { u.arbitrary()? });
             }
         }
         Ok(Self { settings, network })

@@ -34,7 +34,7 @@ pub struct Bounds {
     pub reports: Span,
 }
 
-/// What arrives in order is acknowledged within a time and with the segment after it at the latest, all else at once (RFC 5681
+/// A segment in order is acknowledged within a time and with the one after it at the latest, all else at once (RFC 5681
 /// section 4.2), but for later reports of what lies beyond a gap.
 ///
 /// Returns the answers.

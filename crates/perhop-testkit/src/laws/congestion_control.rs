@@ -103,7 +103,7 @@ pub fn ops() -> impl Strategy<Value = Vec<Op>> {
     prop::collection::vec(op, 0..200)
 }
 
-/// What has been delivered and lost, as samples tell it.
+/// Bytes delivered and lost, as samples tell it.
 #[derive(Default)]
 struct Path {
     delivered: u64,

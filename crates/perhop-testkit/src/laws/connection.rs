@@ -14,40 +14,40 @@ use perhop_tcp::settings::TcpParams;
 use proptest::prelude::*;
 
 use super::sender::{MSS, Options, START};
-use crate::channel::{Fate, Line};
-use crate::probe::Probe;
+use crate::channel::{Line, PacketEffect};
+use crate::observed_sender::ObservedSender;
 
-/// What happens between the ends.
+/// The network between the ends.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Arbitrary)]
 pub struct Network {
-    /// Fates of segments.
-    pub there: Vec<Fate>,
-    /// Fates of acknowledgments.
-    pub back: Vec<Fate>,
+    /// Effects on segments.
+    pub there: Vec<PacketEffect>,
+    /// Effects on acknowledgments.
+    pub back: Vec<PacketEffect>,
     /// Windows of the first acknowledgments, in half segments; after its end they are as they were offered.
     pub windows: Vec<u8>,
     /// Whether acknowledgments are delayed.
     pub delayed: bool,
-    /// What the application writes later, in bytes, and after how many milliseconds without anything to do.
+    /// Later writes of the application, in bytes, and after how many milliseconds without anything to do.
     pub writes: Vec<(u8, u16)>,
 }
 
-/// Random networks, in which a third of everything meets some fate for up to 150 packets each way.
+/// Random networks, in which a third of everything meets some effect for up to 150 packets each way.
 pub fn networks() -> impl Strategy<Value = Network> {
-    let fates = || {
-        let fate = prop_oneof![
-            12 => Just(Fate::Passes),
-            3 => Just(Fate::Lost),
-            1 => any::<u8>().prop_map(Fate::Late),
-            1 => any::<u8>().prop_map(Fate::Twice),
-            1 => Just(Fate::Marked),
+    let effects = || {
+        let effect = prop_oneof![
+            12 => Just(PacketEffect::Passes),
+            3 => Just(PacketEffect::Lost),
+            1 => any::<u8>().prop_map(PacketEffect::Late),
+            1 => any::<u8>().prop_map(PacketEffect::Twice),
+            1 => Just(PacketEffect::Marked),
         ];
-        prop::collection::vec(fate, 0..150)
+        prop::collection::vec(effect, 0..150)
     };
     let windows = prop_oneof![2 => Just(vec![]), 1 => prop::collection::vec(0u8..42, 0..60)];
     let writes =
         prop_oneof![1 => Just(vec![]), 1 => prop::collection::vec((any::<u8>(), any::<u16>()), 0..4)];
-    (fates(), fates(), windows, any::<bool>(), writes)
+    (effects(), effects(), windows, any::<bool>(), writes)
         .prop_map(|(there, back, windows, delayed, writes)| Network { there, back, windows, delayed, writes })
 }
 
@@ -66,7 +66,7 @@ impl Far {
         Self { receiver, arrived: BTreeSet::new(), fin: None }
     }
 
-    /// What is delivered is what arrived without a gap, each byte once.
+    /// The bytes delivered are those that arrived without a gap, each once.
     fn hear(&mut self, now: Instant, segment: &Segment, marked: bool) {
         let before = self.receiver.delivered();
         self.receiver.on_segment(now, segment, marked && segment.ect);
@@ -85,27 +85,27 @@ pub fn delivers(params: &TcpParams, options: &Options, network: &Network) -> Sen
     let params = options.apply(params);
     let mut ends = Ends::new(&params, network);
     let mut writes = network.writes.iter().filter(|_| params.size.is_some() && !params.close);
-    // Each step delivers a packet or lets a timer expire; every fate costs at most one expiry and the segments that
+    // Each step delivers a packet or lets a timer expire; every effect costs at most one expiry and the segments that
     // go-back-N then sends again.
-    let fates = network.there.len() + network.back.len() + network.windows.len();
-    for _ in 0..400 * (100 + fates) {
+    let effects = network.there.len() + network.back.len() + network.windows.len();
+    for _ in 0..400 * (100 + effects) {
         let now = ends.step();
-        if ends.probe.una() < ends.goal {
+        if ends.observed.una() < ends.goal {
             continue;
         }
         let Some((more, pause)) = writes.next() else {
             let close = params.close && params.size.is_some();
             assert!(params.size.is_none() || ends.far.receiver.delivered().0 + u64::from(close) == ends.goal);
-            return *ends.probe.sender().stats();
+            return *ends.observed.sender().stats();
         };
         ends.write(now + Span::from_millis(u64::from(*pause)), u64::from(*more));
     }
-    panic!("no progress: {} acknowledged, {} delivered", ends.probe.una(), ends.far.receiver.delivered());
+    panic!("no progress: {} acknowledged, {} delivered", ends.observed.una(), ends.far.receiver.delivered());
 }
 
 /// Both ends and what lies between them.
 struct Ends {
-    probe: Probe,
+    observed: ObservedSender,
     far: Far,
     there: Line<Segment>,
     back: Line<Ack>,
@@ -120,7 +120,7 @@ impl Ends {
     fn new(params: &TcpParams, network: &Network) -> Self {
         let delay = Span::from_millis(50);
         Self {
-            probe: Probe::new(params, START),
+            observed: ObservedSender::new(params, START),
             far: Far::new(params, network.delayed),
             there: Line::new(delay, &network.there),
             back: Line::new(delay, &network.back),
@@ -131,7 +131,7 @@ impl Ends {
     }
 
     fn write(&mut self, now: Instant, more: u64) {
-        self.probe.write(Bytes(more));
+        self.observed.write(Bytes(more));
         self.goal += more;
         self.written = now;
         self.send(now);
@@ -139,11 +139,11 @@ impl Ends {
 
     /// The next thing happens.
     fn step(&mut self) -> Instant {
-        let timers = [self.probe.sender().next_timeout(), self.far.receiver.next_timeout()];
+        let timers = [self.observed.sender().next_timeout(), self.far.receiver.next_timeout()];
         let next = [self.there.next_arrival(), self.back.next_arrival()].into_iter().chain(timers);
         let Some(now) = next.flatten().min() else { return self.written };
         let now = now.max(self.written);
-        self.probe.on_timeout(now);
+        self.observed.on_timeout(now);
         self.far.receiver.on_timeout(now);
         if let Some((segment, marked)) = self.there.receive(now) {
             self.far.hear(now, &segment, marked);
@@ -153,14 +153,14 @@ impl Ends {
             self.back.send(now, Ack { window, ..ack });
         }
         if let Some((ack, _)) = self.back.receive(now) {
-            self.probe.ack(now, &ack);
+            self.observed.ack(now, &ack);
         }
         self.send(now);
         now
     }
 
     fn send(&mut self, now: Instant) {
-        while let Some(segment) = self.probe.poll(now) {
+        while let Some(segment) = self.observed.poll(now) {
             self.there.send(now, segment);
         }
     }

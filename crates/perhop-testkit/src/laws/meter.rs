@@ -63,7 +63,7 @@ pub enum Mode {
     Aware,
 }
 
-/// What a meter is for.
+/// Traffic that a meter is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Per {
     /// All packets together.
@@ -89,7 +89,7 @@ pub struct Measured {
     pub color: Color,
 }
 
-/// What of each bound's colours passes in any window of time fits the bound: burst + rate * time.
+/// The bytes of each bound's colours that pass in any window of time fit the bound: burst + rate * time.
 pub fn keeps_bounds<M: Meter>(build: impl Fn() -> M, per: Per, bounds: &[Bound], ops: &[Op]) {
     let measured = walk(&mut build(), ops);
     for bound in bounds {

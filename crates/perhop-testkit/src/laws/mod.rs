@@ -1,4 +1,4 @@
-//! What every implementation of a trait must obey, whatever it is asked to do.
+//! Laws that every implementation of a trait must obey, whatever it is asked to do.
 //!
 //! A law is a function of a constructor and a list of operations that panics when the law is broken. `ops()` makes
 //! random lists; the macro of the same name as the module turns the laws into tests of one element.

@@ -137,22 +137,22 @@ impl<P: Packet> Node<P> for Watched<P> {
     }
 }
 
-/// What became of packets: when, which, and by which port it left or why it was dropped.
+/// Ends of packets: when, which, and by which port it left or why it was dropped.
 pub type Transcript = Vec<(Instant, u32, Result<PortId, DropReason>)>;
 
 #[derive(Default)]
-struct Heard {
-    fates: Transcript,
+struct RecordingIo {
+    transcript: Transcript,
     ready: Vec<PortId>,
 }
 
-impl<P: Traced> Sink<P> for Heard {
+impl<P: Traced> Sink<P> for RecordingIo {
     fn dropped(&mut self, now: Instant, _site: SiteId, pkt: P, why: DropReason) {
-        self.fates.push((now, pkt.id(), Err(why)));
+        self.transcript.push((now, pkt.id(), Err(why)));
     }
 }
 
-impl<P: Traced> Io<P> for Heard {
+impl<P: Traced> Io<P> for RecordingIo {
     fn ready(&mut self, port: PortId) {
         self.ready.push(port);
     }
@@ -181,12 +181,12 @@ struct Walk<P: Traced> {
     /// Call `on_timeout` after every arrival, due or not.
     pester: bool,
     came: u32,
-    heard: Heard,
+    io: RecordingIo,
 }
 
 impl<P: Traced> Walk<P> {
     fn new(node: Box<TestNode<P>>, ports: usize, pester: bool) -> Self {
-        Self { node: Watched::new(node, ports, RATE), pester, came: 0, heard: Heard::default() }
+        Self { node: Watched::new(node, ports, RATE), pester, came: 0, io: RecordingIo::default() }
     }
 
     fn run(mut self, ops: &[Op]) -> Transcript {
@@ -197,10 +197,10 @@ impl<P: Traced> Walk<P> {
                     let port = PortId(u32::from(port) % u32::try_from(self.node.links.len()).unwrap_or(1));
                     let pkt = P::arriving(self.came, u32::from(flow), u64::from(len) + 1);
                     self.came += 1;
-                    self.node.on_packet(now, port, pkt, &mut self.heard);
+                    self.node.on_packet(now, port, pkt, &mut self.io);
                     self.serve(now);
                     if self.pester && self.node.next_timeout().is_none_or(|at| at > now) {
-                        self.node.on_timeout(now, &mut self.heard);
+                        self.node.on_timeout(now, &mut self.io);
                         self.serve(now);
                     }
                 }
@@ -212,14 +212,14 @@ impl<P: Traced> Walk<P> {
         }
         // long enough for all that waits to go
         self.advance(now + Span::from_millis(1_000_000));
-        let mut fates: Vec<u32> = self.heard.fates.iter().map(|fate| fate.1).collect();
-        fates.sort_unstable();
+        let mut gone: Vec<u32> = self.io.transcript.iter().map(|entry| entry.1).collect();
+        gone.sort_unstable();
         assert!(
-            fates.iter().copied().eq(0..self.came),
-            "{} came, and these left or were dropped: {fates:?}",
+            gone.iter().copied().eq(0..self.came),
+            "{} came, and these left or were dropped: {gone:?}",
             self.came
         );
-        self.heard.fates
+        self.io.transcript
     }
 
     /// Departures and then timers, as they come, up to `until`.
@@ -232,7 +232,7 @@ impl<P: Traced> Walk<P> {
                     self.poll(at.max(self.node.now), port);
                 }
                 (_, Some(at)) => {
-                    self.node.on_timeout(at, &mut self.heard);
+                    self.node.on_timeout(at, &mut self.io);
                     self.serve(at);
                 }
                 _ => return,
@@ -242,7 +242,7 @@ impl<P: Traced> Walk<P> {
 
     /// Asks the ports that the node named.
     fn serve(&mut self, now: Instant) {
-        for port in std::mem::take(&mut self.heard.ready) {
+        for port in std::mem::take(&mut self.io.ready) {
             if self.node.links[port.0 as usize].free <= now {
                 self.poll(now, port);
             }
@@ -250,13 +250,13 @@ impl<P: Traced> Walk<P> {
     }
 
     fn poll(&mut self, now: Instant, port: PortId) {
-        if let Departure::Packet(pkt) = self.node.poll_transmit(now, port, &mut self.heard) {
+        if let Departure::Packet(pkt) = self.node.poll_transmit(now, port, &mut self.io) {
             assert_eq!(
                 (pkt.meta().dir, pkt.meta().flow < FlowId(4)),
                 (Dir::Forward, true),
                 "it is as it came"
             );
-            self.heard.fates.push((now, pkt.id(), Ok(port)));
+            self.io.transcript.push((now, pkt.id(), Ok(port)));
         }
     }
 }

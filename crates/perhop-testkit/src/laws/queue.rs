@@ -60,7 +60,7 @@ fn packet(number: u32, flow: u8, len: u16, red: bool, mark: u8) -> TestPacket {
         .ecn(ECN[usize::from(mark) / 4 % 4])
 }
 
-/// What a queue let an outsider see after an operation.
+/// State that a queue let an outsider see after an operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Seen {
     out: Option<Meta>,
@@ -135,14 +135,14 @@ pub fn a_port_counts_it_all(build: impl Fn(SiteId) -> Box<dyn Queue<TestPacket>>
         }
     }
     let (stats, drops) = (port.classes()[0].stats(), port.classes()[0].drops());
-    let heard = |event| sink.of(event).count() as u64;
+    let recorded = |event| sink.of(event).count() as u64;
     assert_eq!(
         (stats.sent.packets, drops.marked),
-        (heard(Event::Sent), heard(Event::Marked)),
+        (recorded(Event::Sent), recorded(Event::Marked)),
         "sent, marked"
     );
     for why in DropReason::ALL {
-        assert_eq!(drops.of(why), heard(Event::Dropped(why)), "dropped: {why:?}");
+        assert_eq!(drops.of(why), recorded(Event::Dropped(why)), "dropped: {why:?}");
     }
     assert!(drops.conserved(stats.dropped) && stats.conserved(port.classes()[0].backlog()));
 }
@@ -153,7 +153,7 @@ struct Walk {
     /// Call `on_timeout` after every operation, due or not.
     pester: bool,
     now: Instant,
-    /// What must be in the queue, in order of arrival.
+    /// Packets that must be in the queue, in order of arrival.
     waiting: Vec<Meta>,
     /// In which queue within it each waits.
     places: Vec<u8>,
@@ -201,13 +201,13 @@ impl Walk {
         let pkt = packet(number, flow, len, red, mark);
         let mut meta = Meta { enqueued_at: self.now, ..*pkt.meta() };
         count(&mut self.offered, &meta);
-        let before = self.sink.heard.len();
+        let before = self.sink.events.len();
         self.queue.enqueue(self.now, pkt, &mut self.sink);
-        let heard = &self.sink.heard[before..];
+        let recorded = &self.sink.events[before..];
         let announced: Vec<Meta> =
-            heard.iter().filter(|h| h.event == Event::Enqueued).map(|h| h.meta).collect();
+            recorded.iter().filter(|h| h.event == Event::Enqueued).map(|h| h.meta).collect();
         // the queue may colour what arrives
-        if let Some(first) = heard.iter().find(|h| id(&h.meta) == number).map(|h| h.meta) {
+        if let Some(first) = recorded.iter().find(|h| id(&h.meta) == number).map(|h| h.meta) {
             meta.color = first.color;
         }
         self.waiting.push(meta);
@@ -227,7 +227,7 @@ impl Walk {
 
     fn dequeue(&mut self) -> Option<Meta> {
         let (head, opened) = (self.queue.peek().copied(), self.queue.not_before());
-        let before = self.sink.heard.len();
+        let before = self.sink.events.len();
         let out = self.queue.dequeue(self.now, &mut self.sink);
         let dropped = self.hear(before);
         let Some(pkt) = out else {
@@ -268,7 +268,7 @@ impl Walk {
     }
 
     fn timeout(&mut self) {
-        let before = self.sink.heard.len();
+        let before = self.sink.events.len();
         self.queue.on_timeout(self.now, &mut self.sink);
         self.hear(before);
     }
@@ -276,15 +276,19 @@ impl Walk {
     /// Notes in the books what the sink was told since it had heard `before` events: marks, and drops, which it counts.
     fn hear(&mut self, before: usize) -> usize {
         let mut dropped = 0;
-        for at in before..self.sink.heard.len() {
-            let heard = self.sink.heard[at];
-            assert_eq!((heard.at, heard.site), (self.now, SITE), "it is told when and where it happens");
-            match heard.event {
+        for at in before..self.sink.events.len() {
+            let recorded = self.sink.events[at];
+            assert_eq!(
+                (recorded.at, recorded.site),
+                (self.now, SITE),
+                "it is told when and where it happens"
+            );
+            match recorded.event {
                 Event::Dropped(_) => {
-                    self.strike(&heard.meta);
+                    self.strike(&recorded.meta);
                     dropped += 1;
                 }
-                Event::Marked => self.mark(&heard.meta),
+                Event::Marked => self.mark(&recorded.meta),
                 Event::Coloured | Event::Enqueued | Event::Sent => {}
             }
         }

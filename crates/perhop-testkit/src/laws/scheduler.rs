@@ -52,7 +52,7 @@ pub fn ops() -> impl Strategy<Value = Vec<Op>> {
     prop::collection::vec(op, 0..200)
 }
 
-/// What left the port, in order, and all that its sink heard.
+/// Packets that left the port, in order, and all events at its sink.
 pub type Transcript = (Vec<Meta>, Recorder);
 
 /// Only a class with a head is served; the link idles only if nothing waits or until a time ahead; packets are
@@ -85,7 +85,7 @@ impl Watched {
         Self { inner, ask_twice, chosen: None, waits: vec![false; usize::from(classes)], promise: None }
     }
 
-    /// What was named is held: until then the same answer, and from then on a class to serve.
+    /// A time that was named is held: until then the same answer, and from then on a class to serve.
     fn keeps_its_promise(&mut self, now: Instant, answer: Select, heads: Vec<Option<Meta>>) {
         if let Some((at, before)) = self.promise.take()
             && before == heads
@@ -221,14 +221,14 @@ impl Walk {
         let books = &mut self.books[class];
         count(&mut books.offered, pkt.meta());
         books.waiting.push(*pkt.meta());
-        let before = self.sink.heard.len();
+        let before = self.sink.events.len();
         self.port.enqueue(self.now, pkt, &mut self.sink);
         self.hear(before);
     }
 
     /// Returns the time to wait for, if the port named one.
     fn dequeue(&mut self) -> Option<Instant> {
-        let before = self.sink.heard.len();
+        let before = self.sink.events.len();
         let departure = self.port.dequeue(self.now, &mut self.sink);
         self.hear(before);
         match departure {
@@ -252,7 +252,7 @@ impl Walk {
         let until = self.now + span;
         while let Some(at) = self.port.next_timeout().filter(|&at| at <= until) {
             self.now = self.now.max(at);
-            let before = self.sink.heard.len();
+            let before = self.sink.events.len();
             self.port.on_timeout(self.now, &mut self.sink);
             self.hear(before);
             assert!(self.port.next_timeout().is_none_or(|at| at > self.now), "a deadline was not served");
@@ -262,12 +262,12 @@ impl Walk {
 
     /// Writes down what the sink was told since it had heard `before` events.
     fn hear(&mut self, before: usize) {
-        for heard in &self.sink.heard[before..] {
-            let books = &mut self.books[usize::from(heard.meta.class.0)];
-            match heard.event {
+        for recorded in &self.sink.events[before..] {
+            let books = &mut self.books[usize::from(recorded.meta.class.0)];
+            match recorded.event {
                 Event::Dropped(why) => {
-                    books.strike(&heard.meta);
-                    count(&mut books.dropped, &heard.meta);
+                    books.strike(&recorded.meta);
+                    count(&mut books.dropped, &recorded.meta);
                     books.overflows += u64::from(why == DropReason::Overflow);
                 }
                 Event::Marked => books.marked += 1,

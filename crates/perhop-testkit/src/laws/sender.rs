@@ -9,14 +9,14 @@ use perhop_tcp::sender::SenderStats;
 use perhop_tcp::settings::{IdleRestart, RtoParams, TcpParams};
 use proptest::prelude::*;
 
-use crate::probe::Probe;
+use crate::observed_sender::ObservedSender;
 
 /// Payload of a segment: few bytes, so that books can be kept for each of them.
 pub const MSS: u64 = 10;
 /// When the senders under test start.
 pub const START: Instant = Instant::from_nanos(1_000_000_000);
 
-/// What a connection may have or not, whatever else is set.
+/// Options that a connection may have or not, whatever else is set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Arbitrary)]
 #[expect(missing_docs, reason = "the names are those of the settings")]
 pub struct Options {
@@ -89,7 +89,7 @@ pub enum Op {
     Ack {
         /// Bytes beyond.
         by: i16,
-        /// What it reports, sensible or not.
+        /// Blocks that it reports, sensible or not.
         blocks: Blocks,
         /// It echoes a congestion mark.
         ece: bool,
@@ -130,61 +130,61 @@ pub fn ops() -> impl Strategy<Value = Vec<Op>> {
 }
 
 /// An acknowledgment of `ack` with these ranges beyond `una`, one hundred milliseconds after what it echoes.
-fn heard(now: Instant, probe: &Probe, ack: u64, blocks: &[(i16, u8)]) -> Ack {
+fn ack_of(now: Instant, observed: &ObservedSender, ack: u64, blocks: &[(i16, u8)]) -> Ack {
     let mut sack = SackBlocks::default();
     for (offset, len) in blocks {
-        if let Some(start) = probe.una().checked_add_signed(i64::from(*offset)) {
+        if let Some(start) = observed.una().checked_add_signed(i64::from(*offset)) {
             sack.push(start, start + u64::from(*len));
         }
     }
     let echo = Instant::from_nanos(now.as_nanos().saturating_sub(100_000_000));
-    Ack { ack, window: Bytes(probe.window()), echo, syn: false, ece: false, ace: 5, sack }
+    Ack { ack, window: Bytes(observed.window()), echo, syn: false, ece: false, ace: 5, sack }
 }
 
-/// Whatever acknowledgments come, sensible or not, the books and windows of [`Probe`] hold.
+/// Whatever acknowledgments come, sensible or not, the books and windows of [`ObservedSender`] hold.
 pub fn survives(params: &TcpParams, options: &Options, ops: &[Op]) -> SenderStats {
     let params = options.apply(params);
-    let mut probe = Probe::new(&params, START);
+    let mut observed = ObservedSender::new(&params, START);
     let mut now = Instant::ZERO;
     for op in ops {
         match *op {
             Op::Poll(most) => {
-                let _ = (0..most).take_while(|_| probe.poll(now).is_some()).count();
+                let _ = (0..most).take_while(|_| observed.poll(now).is_some()).count();
             }
             Op::Ack { by, blocks, ece } => {
-                if let Some(ack) = probe.una().checked_add_signed(i64::from(by)) {
-                    let ack = Ack { ece, ace: 5 + u8::from(ece), ..heard(now, &probe, ack, &blocks) };
-                    probe.ack(now, &ack);
+                if let Some(ack) = observed.una().checked_add_signed(i64::from(by)) {
+                    let ack = Ack { ece, ace: 5 + u8::from(ece), ..ack_of(now, &observed, ack, &blocks) };
+                    observed.ack(now, &ack);
                 }
             }
             Op::Duplicate { segment, count } => {
                 let from = (i16::from(segment) * 10, if segment == 0 { 0 } else { count % 4 * 10 });
-                let ack = heard(now, &probe, probe.una(), &[from]);
-                probe.ack(now, &ack);
+                let ack = ack_of(now, &observed, observed.una(), &[from]);
+                observed.ack(now, &ack);
             }
             Op::Window(halves) => {
                 let window = Bytes(u64::from(halves) * MSS / 2);
-                let ack = Ack { window, ..heard(now, &probe, probe.una(), &[]) };
-                probe.ack(now, &ack);
+                let ack = Ack { window, ..ack_of(now, &observed, observed.una(), &[]) };
+                observed.ack(now, &ack);
             }
             Op::SynAck => {
-                let ack = Ack { syn: true, ..heard(now, &probe, 0, &[]) };
-                probe.ack(now, &ack);
+                let ack = Ack { syn: true, ..ack_of(now, &observed, 0, &[]) };
+                observed.ack(now, &ack);
             }
-            Op::Write(more) if params.size.is_some() && !params.close => probe.write(Bytes(more.into())),
+            Op::Write(more) if params.size.is_some() && !params.close => observed.write(Bytes(more.into())),
             Op::Write(_) => {}
-            Op::Wait(ticks) => now = wait(&mut probe, now, Span::from_micros(64 * u64::from(ticks))),
+            Op::Wait(ticks) => now = wait(&mut observed, now, Span::from_micros(64 * u64::from(ticks))),
         }
     }
-    *probe.sender().stats()
+    *observed.sender().stats()
 }
 
 /// Time passes, and deadlines are met on the way.
-fn wait(probe: &mut Probe, mut now: Instant, span: Span) -> Instant {
+fn wait(observed: &mut ObservedSender, mut now: Instant, span: Span) -> Instant {
     let until = now + span;
-    while let Some(at) = probe.sender().next_timeout().filter(|&at| at <= until) {
+    while let Some(at) = observed.sender().next_timeout().filter(|&at| at <= until) {
         now = now.max(at);
-        probe.on_timeout(now);
+        observed.on_timeout(now);
     }
     until
 }

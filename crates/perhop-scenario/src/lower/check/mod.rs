@@ -96,10 +96,10 @@ fn congestion_control(flow: &Flow, i: usize, clock: Clock, report: &mut Report) 
 
 /// There are as many ports of the sender as connections of a pair.
 pub(crate) fn count(at: &[Step], count: u32, [first, _]: [u16; 2], report: &mut Report) {
-    let room = u32::from(u16::MAX - first) + 1;
-    if count > room {
+    let available = u32::from(u16::MAX - first) + 1;
+    if count > available {
         let rule =
-            format!("{count} flows of a pair need as many ports, and from {first} on there are {room}");
+            format!("{count} flows of a pair need as many ports, and from {first} on there are {available}");
         let hint = Some("begin lower, as in `ports = [1024, 5001]`, or write a second table".to_owned());
         report.error(at, rule, hint);
     }

@@ -174,11 +174,11 @@ fn options(tcp: &Tcp, at: &[Step], report: &mut Report) {
         return report.relation_with_hint(at, blocks, "do not fit beside", timestamps, false, Some(hint));
     }
     let others = SACK_BLOCK.0 * u64::from(tcp.sack_blocks) + if tcp.timestamps { TIMESTAMPS.0 } else { 0 };
-    let room = MOST_OPTIONS.saturating_sub(others);
+    let available = MOST_OPTIONS.saturating_sub(others);
     let overhead = ("sack_overhead", tcp.sack_overhead.to_string());
     let hint =
-        format!("a TCP header has {MOST_OPTIONS} bytes for options: at most {room}B are left for this");
-    let holds = tcp.sack_overhead.0.0 <= room;
+        format!("a TCP header has {MOST_OPTIONS} bytes for options: at most {available}B are left for this");
+    let holds = tcp.sack_overhead.0.0 <= available;
     report.relation_with_hint(at, overhead, "does not fit beside", blocks, holds, Some(hint));
 }
 

@@ -109,7 +109,7 @@ fn promises(scenario: &Scenario, promised: &Promised, tables: &Tables, report: &
         let sum = u64::try_from(sum).unwrap_or(u64::MAX);
         let sum = perhop_core::units::BitRate::new(sum).map_or(rate, Rate);
         let rule = format!("the meters commit {sum} on `{}`, which has {rate}", link.name);
-        let hint = "what is in profile there is more than the link carries: commit less".to_owned();
+        let hint = "traffic in profile there may exceed the capacity of the link: commit less".to_owned();
         report.warn(&steps!["conditioner", i, "meter", "cir"], rule, Some(hint));
     }
 }
@@ -129,14 +129,13 @@ fn rates(file: &ScenarioFile, scenario: &Scenario, tables: &Tables, report: &mut
             Scheduler::Htb { rate, .. } => rate,
             _ => None,
         };
-        let scheduler = scheduler.map(|rate| (None, rate, "classes may be promised more than there is"));
+        let scheduler =
+            scheduler.map(|rate| (None, rate, "the guarantees of the classes may exceed the capacity"));
         let queues = port.class.iter().enumerate().filter_map(|(j, class)| match class.queue {
             queue::Queue::Cake { rate, .. } => {
-                Some((Some(j), rate?, "nothing is held back, and tins have parts of more than there is"))
+                Some((Some(j), rate?, "nothing is shaped, and the tins share more than the link carries"))
             }
-            queue::Queue::DocsisPie { rate, .. } => {
-                Some((Some(j), rate?, "delays are reckoned shorter than they are"))
-            }
+            queue::Queue::DocsisPie { rate, .. } => Some((Some(j), rate?, "the delay estimate is too short")),
             _ => None,
         });
         for (class, rate, effect) in scheduler.into_iter().chain(queues) {
@@ -193,8 +192,8 @@ fn marks_unheard(file: &ScenarioFile, report: &mut Report) {
             && flow.tcp.ecn.is_on()
             && flow.control.is_none()
         {
-            let hint = "write `ecn = false`: queues drop its packets then, which takes its window back for a round trip";
-            let rule = "`bbr` makes nothing of marks: no queue slows it down by them";
+            let hint = "write `ecn = false`: queues then drop its packets, which reduces its window for a round trip";
+            let rule = "`bbr` ignores marks: they do not slow it down";
             report.warn(&steps!["flow", i, "tcp", "ecn"], rule.to_owned(), Some(hint.to_owned()));
         }
     }
@@ -227,14 +226,14 @@ fn windows(scenario: &Scenario, ways: &[Route], tables: &Tables, report: &mut Re
         if packets > held(limit) + on_the_way / longest + 3 {
             warned.insert(*i);
             let rule = format!(
-                "the window ({}) is more than the way and this host's own queue ({}) hold: the host drops its own packets",
+                "the window ({}) is more than the path and this host's own queue ({}) hold: the host drops its own packets",
                 Size(Bytes(window.0)),
                 Limit(limit)
             );
             let name = &first.name;
             let hint = format!(
                 "a real host waits instead: write `backpressure` in a [[port]] of `{name}`, a smaller `tcp.window` or a \
-                 longer `limit`"
+                 larger `limit`"
             );
             report.warn(&steps!["flow", *i, "tcp", "window"], rule, Some(hint));
         }

@@ -43,7 +43,7 @@ fn times(file: &ScenarioFile, report: &mut Report) {
     }
     let measured = duration - run.warmup.0.as_nanos().min(duration);
     if measured < duration / 100 {
-        let rule = format!("of {} the warm-up leaves less than a hundredth to be measured", run.duration);
+        let rule = format!("the warm-up leaves less than 1 % of {} to be measured", run.duration);
         let hint = "write a shorter warm-up or a longer duration".to_owned();
         report.warn(&steps!["run", "warmup"], rule, Some(hint));
     }
@@ -110,7 +110,7 @@ fn waiting_acks(file: &ScenarioFile, report: &mut Report) {
         for (key, set) in settings {
             if set && report.tree.is_written(&steps!["flow", i, "tcp", key]) {
                 let rule =
-                    format!("this is for ACKs that wait, and {cause} has every segment acknowledged at once");
+                    format!("this is for delayed ACKs, and {cause} has every segment acknowledged at once");
                 let hint = format!("write `ack.policy = \"delayed\"`, or leave `{key}` out");
                 report.warn(&steps!["flow", i, "tcp", key], rule, Some(hint));
             }
@@ -169,7 +169,7 @@ fn thresholds(queue: &Queue, at: &[Step], report: &mut Report) {
         let limit = own.unwrap_or(limit);
         if below(limit, *max_th) {
             let rule = format!("max_th ({max_th}) is never reached: the queue holds {limit}");
-            let hint = "write a longer `limit` or a smaller `max_th`".to_owned();
+            let hint = "write a larger `limit` or a smaller `max_th`".to_owned();
             report.warn(&key(colour, "max_th"), rule, Some(hint));
         }
     }
@@ -195,7 +195,7 @@ fn pie(queue: &Queue, at: &[Step], report: &mut Report) {
     };
     if let Some(from) = active_from.filter(|from| below(limit, *from)) {
         let rule = format!("active_from ({from}) is never reached: the queue holds {limit}");
-        let hint = "write a longer `limit` or a smaller `active_from`".to_owned();
+        let hint = "write a larger `limit` or a smaller `active_from`".to_owned();
         report.warn(&[at, &steps!["active_from"]].concat(), rule, Some(hint));
     }
     if mark_ecnth.is_some() && !ecn {

@@ -7,7 +7,7 @@ use perhop_scenario::model::{ApplicationKind, Call, Video};
 use super::flows::secs;
 use super::{Run, Table, columns};
 use crate::applications::application::Load;
-use crate::applications::call::Heard;
+use crate::applications::call::CallReceiver;
 use crate::results::{ApplicationResult, Played, e_model};
 
 impl ApplicationResult {
@@ -54,24 +54,24 @@ impl Run<'_> {
 /// One way of a call.
 struct Way<'a> {
     call: &'a Call,
-    heard: &'a Heard,
+    receiver: &'a CallReceiver,
     /// The other way.
-    back: Option<&'a Heard>,
+    back: Option<&'a CallReceiver>,
 }
 
 impl Run<'_> {
     fn call(&self, i: usize) -> &str {
-        let call = self.scenario.udp[self.results.heard[i].0].call;
+        let call = self.scenario.udp[self.results.call_receivers[i].0].call;
         call.map_or("", |call| &self.scenario.calls[call].name)
     }
 
     fn way(&self, i: usize) -> Way<'_> {
-        let (udp, heard) = &self.results.heard[i];
+        let (udp, receiver) = &self.results.call_receivers[i];
         let flow = &self.scenario.udp[*udp];
         let call = &self.scenario.calls[flow.call.unwrap_or_default()];
-        let ways = &self.results.heard;
+        let ways = &self.results.call_receivers;
         let back = ways.binary_search_by_key(&call.other(*udp), |way| way.0).ok().map(|at| &ways[at].1);
-        Way { call, heard, back }
+        Way { call, receiver, back }
     }
 }
 
@@ -79,23 +79,23 @@ impl Way<'_> {
     /// Part of the packets that were not played in time.
     #[expect(clippy::cast_precision_loss, reason = "counts far below 2^53")]
     fn lost(&self) -> f64 {
-        let [due, played, _] = self.heard.packets();
+        let [due, played, _] = self.receiver.packets();
         1.0 - played as f64 / due as f64
     }
 
     fn never_came(&self) -> u64 {
-        let [due, played, late] = self.heard.packets();
+        let [due, played, late] = self.receiver.packets();
         due.saturating_sub(played + late)
     }
 
     /// R; NaN where nothing was to be played.
     fn rating(&self) -> f64 {
-        let ms = |heard: &Heard| heard.mouth_to_ear().map(|delay| 1e3 * delay.as_secs_f64());
+        let ms = |receiver: &CallReceiver| receiver.mouth_to_ear().map(|delay| 1e3 * delay.as_secs_f64());
         // of a way of which nothing came only the other's delay is known
-        let (own, back) = (ms(self.heard), self.back.and_then(ms));
+        let (own, back) = (ms(self.receiver), self.back.and_then(ms));
         let delay = own.or(back).unwrap_or(0.0);
         let Call { ie, bpl, .. } = *self.call;
-        e_model::rating(&e_model::Heard {
+        e_model::rating(&e_model::Inputs {
             delay,
             back: back.unwrap_or(delay),
             lost: 100.0 * self.lost(),
@@ -115,24 +115,24 @@ pub static CALLS: Table = Table {
     name: "calls",
     since: 3,
     doc: "a row for each way of a call, as its listener has it; only where a scenario has any",
-    rows: |run| run.results.heard.len(),
+    rows: |run| run.results.call_receivers.len(),
     columns: columns! { run, i, way = run.way(i);
-        "name", "", 3, Text(&run.scenario.udp[run.results.heard[i].0].name), "of its UDP flow, `voice[0]`";
+        "name", "", 3, Text(&run.scenario.udp[run.results.call_receivers[i].0].name), "of its UDP flow, `voice[0]`";
         "call", "", 3, Text(run.call(i)), "name of the call, `voice`, or `voice[3]` of several";
-        "class", "", 3, Text(&run.scenario.udp[run.results.heard[i].0].class), "of its UDP flow";
-        "from", "", 3, Text(run.node(run.scenario.udp[run.results.heard[i].0].from)), "node that speaks";
-        "to", "", 3, Text(run.node(run.scenario.udp[run.results.heard[i].0].to)), "node that listens";
+        "class", "", 3, Text(&run.scenario.udp[run.results.call_receivers[i].0].class), "of its UDP flow";
+        "from", "", 3, Text(run.node(run.scenario.udp[run.results.call_receivers[i].0].from)), "node that speaks";
+        "to", "", 3, Text(run.node(run.scenario.udp[run.results.call_receivers[i].0].to)), "node that listens";
         "mos", "1", 3, Real(way.mos()),
             "mean opinion score for the listener by the E-model (ITU-T G.107, annex B), from 1 to 4.5";
         "rating", "1", 3, Real(way.rating()), "the transmission rating factor R that it is of";
-        "mouth_to_ear_s", "s", 3, Real(secs(way.heard.mouth_to_ear())),
+        "mouth_to_ear_s", "s", 3, Real(secs(way.receiver.mouth_to_ear())),
             "the time that a packet is filled in, the delay of the first packet of the measured time and the jitter buffer";
         "lost_ratio", "1", 3, Real(way.lost()),
             "part of the packets that were not played: `lost_packets` and `late_packets`";
-        "due_packets", "packets", 3, Count(way.heard.packets()[0]),
+        "due_packets", "packets", 3, Count(way.receiver.packets()[0]),
             "sent in the measured time, to be played before its end";
         "lost_packets", "packets", 3, Count(way.never_came()), "of those, never arrived";
-        "late_packets", "packets", 3, Count(way.heard.packets()[2]), "of those, arrived later than they were to be played";
+        "late_packets", "packets", 3, Count(way.receiver.packets()[2]), "of those, arrived later than they were to be played";
     },
 };
 
@@ -227,7 +227,7 @@ pub static LOADS: Table = Table {
     columns: columns! { run, i, row = run.load(i);
         "application", "", 3, Text(&run.application(row.0).name), "its name";
         "number", "", 3, Count(row.1 as u64), "from 0";
-        "asked_s", "s", 3, Real(row.2.asked.as_secs_f64()), "when in the run it was asked for";
+        "asked_s", "s", 3, Real(row.2.requested.as_secs_f64()), "when in the run it was asked for";
         "done_s", "s", 3, Real(row.2.done.map_or(f64::NAN, Instant::as_secs_f64)),
             "when all of it was there; null where it was not by the end of the run";
         "objects", "", 3, Count(row.2.objects.into()), "its parts: those of a page";

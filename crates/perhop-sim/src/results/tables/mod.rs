@@ -43,12 +43,12 @@ pub const TRACES: [&Table; 4] = [&trace::PACKETS, &trace::QUEUE, &trace::CWND, &
 /// The kinds of records for those of [`TRACES`] that are in `tables`.
 #[must_use]
 pub fn trace_kinds(tables: &[&Table]) -> TraceKinds {
-    let asked = |trace: &Table| tables.iter().any(|table| table.name == trace.name);
+    let selected = |trace: &Table| tables.iter().any(|table| table.name == trace.name);
     TraceKinds {
-        packets: asked(&trace::PACKETS),
-        queue: asked(&trace::QUEUE),
-        cwnd: asked(&trace::CWND),
-        tcp: asked(&trace::TCP),
+        packets: selected(&trace::PACKETS),
+        queue: selected(&trace::QUEUE),
+        cwnd: selected(&trace::CWND),
+        tcp: selected(&trace::TCP),
     }
 }
 

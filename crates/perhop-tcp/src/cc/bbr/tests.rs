@@ -250,7 +250,7 @@ fn steady() -> Path {
 }
 
 /// An acknowledgment of a segment that tells of no rate, of so many lost segments and of a repair.
-fn told(path: &mut Path, lost: u64, repair: Repair) {
+fn report_losses(path: &mut Path, lost: u64, repair: Repair) {
     path.delivered += MSS;
     let sample = RateSample {
         acked: Bytes(MSS),
@@ -278,13 +278,13 @@ fn a_recovery_sends_what_arrives_for_a_round_trip_and_gives_the_window_back() {
     let before = path.bbr.cwnd();
     path.bbr.on_congestion(path.now, CongestionSignal::FastRetransmit, &LOAD);
     path.in_flight = 60_000;
-    told(&mut path, 5, Repair::Recovery);
+    report_losses(&mut path, 5, Repair::Recovery);
     assert_eq!(path.bbr.cwnd(), Bytes(61 * MSS), "in flight and delivered");
     path.in_flight = 61_000;
-    told(&mut path, 0, Repair::Recovery);
+    report_losses(&mut path, 0, Repair::Recovery);
     assert_eq!(path.bbr.cwnd(), Bytes(62 * MSS));
     path.bbr.on_congestion(path.now, CongestionSignal::FastRetransmit, &LOAD);
-    told(&mut path, 0, Repair::None);
+    report_losses(&mut path, 0, Repair::None);
     // the phase of 5/4 has two segments more, and a loss ends it; a lower window is not saved over the one before
     assert!(path.bbr.cwnd().0 + 2 * MSS >= before.0, "{} of {before}", path.bbr.cwnd());
 }
@@ -295,9 +295,9 @@ fn a_recovery_sends_what_arrives_for_a_round_trip_and_gives_the_window_back() {
 fn each_loss_takes_a_segment_in_a_recovery_or_not_and_leaves_four() {
     let mut path = steady();
     let before = path.bbr.cwnd().0;
-    told(&mut path, 30, Repair::None);
+    report_losses(&mut path, 30, Repair::None);
     assert_eq!(path.bbr.cwnd(), Bytes(before - 29 * MSS), "30 lost, one acknowledged");
-    told(&mut path, 1000, Repair::None);
+    report_losses(&mut path, 1000, Repair::None);
     assert_eq!(path.bbr.cwnd(), Bytes(4 * MSS));
 }
 
@@ -330,7 +330,7 @@ fn after_an_idle_time_it_paces_at_the_bandwidth_and_does_not_probe_for_the_round
         (before, Some(990_000)),
         "gain 1, whatever the phase has: {probing}"
     );
-    told(&mut path, 0, Repair::None);
+    report_losses(&mut path, 0, Repair::None);
     assert_eq!(path.bbr.mode, Mode::ProbeBw);
     assert!(path.bbr.restarts, "an acknowledgment without a rate does not end the exemption");
     path.ack(1_000_000);

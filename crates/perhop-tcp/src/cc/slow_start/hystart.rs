@@ -33,7 +33,7 @@ pub(in crate::cc) struct Hystart {
     end: u64,
     /// When the round began, and the last acknowledgment of its train.
     began: Instant,
-    heard: Instant,
+    last_ack: Instant,
     /// Shortest round trip of the round.
     current: Option<Span>,
     /// Its samples, up to [`SAMPLES`].
@@ -57,7 +57,7 @@ impl Hystart {
             self.least = Some(least);
             if ack.una > self.end {
                 let (all, least) = (self.all, self.least);
-                *self = Self { all, end: ack.sent(), began: now, heard: now, least, ..Self::default() };
+                *self = Self { all, end: ack.sent(), began: now, last_ack: now, least, ..Self::default() };
             }
             if windows.cwnd >= LOW_WINDOW * windows.mss {
                 let train = self.is_long_train(now, longest_train(least, ack.srtt, windows.cwnd));
@@ -73,10 +73,10 @@ impl Hystart {
     }
 
     fn is_long_train(&mut self, now: Instant, longest: Span) -> bool {
-        if now - self.heard > SPACING {
+        if now - self.last_ack > SPACING {
             return false;
         }
-        self.heard = now;
+        self.last_ack = now;
         now - self.began > longest
     }
 

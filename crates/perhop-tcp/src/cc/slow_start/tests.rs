@@ -13,7 +13,7 @@ fn ms(ms: f64) -> Span {
 
 /// The acknowledgment of segment `n` (from 1) of `round` (from 0), which took `rtt` ms: with the last one of a round ten
 /// more have been sent.
-fn heard(round: u64, n: u64, rtt: f64) -> AckSample {
+fn sample(round: u64, n: u64, rtt: f64) -> AckSample {
     let una = (10 * round + n) * MSS;
     let sent = (10 * round + if n == 10 { 20 } else { 10 }) * MSS;
     AckSample { una, in_flight: Bytes(sent - una + MSS), rtt: Some(ms(rtt)), ..testing::sample(MSS) }
@@ -21,8 +21,8 @@ fn heard(round: u64, n: u64, rtt: f64) -> AckSample {
 
 #[test]
 fn what_has_been_sent_follows_from_what_was_outstanding() {
-    assert_eq!(heard(0, 3, 40.0).sent(), 10 * MSS);
-    assert_eq!(heard(2, 10, 40.0).sent(), 40 * MSS);
+    assert_eq!(sample(0, 3, 40.0).sent(), 10 * MSS);
+    assert_eq!(sample(2, 10, 40.0).sent(), 40 * MSS);
 }
 
 mod hystart_plus_plus {
@@ -37,7 +37,7 @@ mod hystart_plus_plus {
 
     /// The segments that each acknowledgment of a round adds, all round trips taking `rtt` ms; 0 where slow start ends.
     fn round(slow_start: &mut SlowStart, round: u64, rtt: f64) -> Vec<f64> {
-        let ack = |n| slow_start.on_ack(Instant::ZERO, &heard(round, n, rtt), &WINDOWS);
+        let ack = |n| slow_start.on_ack(Instant::ZERO, &sample(round, n, rtt), &WINDOWS);
         (1..=10).map(ack).map(|growth| growth.unwrap_or(0.0) / WINDOWS.mss).collect()
     }
 
@@ -69,9 +69,9 @@ mod hystart_plus_plus {
         let mut slow_start = first_slow_start();
         round(&mut slow_start, 0, 40.0);
         // one of the second round is as short as before, all of the third are longer than it
-        assert_eq!(slow_start.on_ack(Instant::ZERO, &heard(1, 1, 41.0), &WINDOWS), Some(1000.0));
+        assert_eq!(slow_start.on_ack(Instant::ZERO, &sample(1, 1, 41.0), &WINDOWS), Some(1000.0));
         for n in 2..=10 {
-            assert_eq!(slow_start.on_ack(Instant::ZERO, &heard(1, n, 90.0), &WINDOWS), Some(1000.0));
+            assert_eq!(slow_start.on_ack(Instant::ZERO, &sample(1, n, 90.0), &WINDOWS), Some(1000.0));
         }
         assert_eq!(round(&mut slow_start, 2, 46.0), FAST, "41 + 5.125 ms");
         assert_eq!(round(&mut slow_start, 3, 52.0), SLOWER, "46 + 5.75 ms");
@@ -84,7 +84,7 @@ mod hystart_plus_plus {
         round(&mut slow_start, 0, 40.0);
         for n in 1..=10 {
             let rtt = Some(ms(90.0)).filter(|_| n > 3);
-            let ack = AckSample { rtt, ..heard(1, n, 90.0) };
+            let ack = AckSample { rtt, ..sample(1, n, 90.0) };
             assert_eq!(slow_start.on_ack(Instant::ZERO, &ack, &WINDOWS), Some(1000.0));
         }
     }
@@ -128,13 +128,13 @@ mod hystart_plus_plus {
     fn eight_segments_of_an_acknowledgment_count() {
         let mut slow_start = first_slow_start();
         for (acked, growth) in [(300, 300.0), (8000, 8000.0), (9000, 8000.0)] {
-            let ack = AckSample { acked: Bytes(acked), ..heard(0, 1, 40.0) };
+            let ack = AckSample { acked: Bytes(acked), ..sample(0, 1, 40.0) };
             assert_eq!(slow_start.on_ack(Instant::ZERO, &ack, &WINDOWS), Some(growth));
         }
         let mut slow_start = first_slow_start();
         round(&mut slow_start, 0, 40.0);
         round(&mut slow_start, 1, 45.0);
-        let ack = AckSample { acked: Bytes(9000), ..heard(2, 1, 45.0) };
+        let ack = AckSample { acked: Bytes(9000), ..sample(2, 1, 45.0) };
         assert_eq!(slow_start.on_ack(Instant::ZERO, &ack, &WINDOWS), Some(2000.0));
     }
 
@@ -145,7 +145,7 @@ mod hystart_plus_plus {
         let later = Windows { ssthresh: 90_000.0, ..WINDOWS };
         for (n, rtt) in [(0, 40.0), (1, 80.0)] {
             for segment in 1..=10 {
-                let ack = AckSample { acked: Bytes(2000), ..heard(n, segment, rtt) };
+                let ack = AckSample { acked: Bytes(2000), ..sample(n, segment, rtt) };
                 assert_eq!(slow_start.on_ack(Instant::ZERO, &ack, &later), Some(1000.0));
             }
         }
@@ -164,14 +164,14 @@ mod hystart {
         (0..300).map(|n| n * spacing).find(|at| {
             // nothing more is sent, so that it stays one round
             let una = ack.una + at / spacing * MSS;
-            let heard = AckSample { una, in_flight: Bytes(900 * MSS - una), ..ack };
-            slow_start.on_ack(Instant::from_nanos((1_000_000 + at) * 1000), &heard, windows).is_none()
+            let sample = AckSample { una, in_flight: Bytes(900 * MSS - una), ..ack };
+            slow_start.on_ack(Instant::from_nanos((1_000_000 + at) * 1000), &sample, windows).is_none()
         })
     }
 
     #[test]
     fn a_train_longer_than_half_the_shortest_round_trip_ends_it() {
-        let ack = heard(0, 1, 40.0);
+        let ack = sample(0, 1, 40.0);
         assert_eq!(train(&mut slow_start(), 250, ack, &WINDOWS), Some(20_250));
         // four bursts of 64 KiB at two windows in 40 ms take 328 ms: the cushion is its most, 1 ms
         let ack = AckSample { srtt: Some(ms(40.0)), ..ack };
@@ -183,7 +183,7 @@ mod hystart {
 
     #[test]
     fn a_gap_ends_the_train() {
-        let ack = heard(0, 1, 40.0);
+        let ack = sample(0, 1, 40.0);
         assert_eq!(train(&mut slow_start(), 2000, ack, &WINDOWS), Some(22_000));
         assert_eq!(train(&mut slow_start(), 2001, ack, &WINDOWS), None);
     }
@@ -191,13 +191,13 @@ mod hystart {
     #[test]
     fn below_sixteen_segments_nothing_is_found() {
         let small = Windows { cwnd: 15_999.0, ..WINDOWS };
-        assert_eq!(train(&mut slow_start(), 1000, heard(0, 1, 40.0), &small), None);
+        assert_eq!(train(&mut slow_start(), 1000, sample(0, 1, 40.0), &small), None);
     }
 
     /// The segments that each acknowledgment of a round adds, 3 ms apart so that there is no train.
     fn round(slow_start: &mut SlowStart, round: u64, rtt: f64) -> Vec<Option<f64>> {
         let at = |n| Instant::ZERO + ms(1000.0 + 3.0 * (10 * round + n) as f64);
-        (1..=10).map(|n| slow_start.on_ack(at(n), &heard(round, n, rtt), &WINDOWS)).collect()
+        (1..=10).map(|n| slow_start.on_ack(at(n), &sample(round, n, rtt), &WINDOWS)).collect()
     }
 
     #[test]
@@ -224,7 +224,7 @@ mod hystart {
     #[test]
     fn all_that_is_acknowledged_counts_before_the_first_congestion() {
         for (ssthresh, growth) in [(f64::INFINITY, 3000.0), (90_000.0, 1000.0)] {
-            let ack = AckSample { acked: Bytes(3000), rtt: None, ..heard(0, 1, 40.0) };
+            let ack = AckSample { acked: Bytes(3000), rtt: None, ..sample(0, 1, 40.0) };
             let windows = Windows { ssthresh, ..WINDOWS };
             assert_eq!(slow_start().on_ack(Instant::ZERO, &ack, &windows), Some(growth));
         }

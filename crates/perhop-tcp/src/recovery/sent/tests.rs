@@ -16,7 +16,7 @@ fn ten() -> Sent {
 }
 
 /// The ends of what `run` tells.
-fn told(run: impl FnOnce(&mut dyn FnMut(&Segment))) -> Vec<u64> {
+fn reported(run: impl FnOnce(&mut dyn FnMut(&Segment))) -> Vec<u64> {
     let mut ends = Vec::new();
     run(&mut |segment| ends.push(segment.end));
     ends
@@ -25,10 +25,10 @@ fn told(run: impl FnOnce(&mut dyn FnMut(&Segment))) -> Vec<u64> {
 #[test]
 fn each_segment_is_told_once_whether_it_is_reported_or_acknowledged() {
     let mut sent = ten();
-    assert_eq!(told(|tell| assert_eq!(sent.report(20, 40, 10, tell), 20)), [30, 40]);
-    assert_eq!(told(|tell| assert_eq!(sent.report(20, 50, 10, tell), 10)), [50]);
+    assert_eq!(reported(|report| assert_eq!(sent.report(20, 40, 10, report), 20)), [30, 40]);
+    assert_eq!(reported(|report| assert_eq!(sent.report(20, 50, 10, report), 10)), [50]);
     assert_eq!((sent.sacked(), sent.reported(), sent.gone()), (30, 3, 30));
-    assert_eq!(told(|tell| sent.advance(60, tell)), [10, 20, 60]);
+    assert_eq!(reported(|report| sent.advance(60, report)), [10, 20, 60]);
     assert_eq!((sent.sacked(), sent.reported(), sent.first()), (0, 0, Some(60)));
 }
 
@@ -96,7 +96,7 @@ fn what_is_pardoned_can_be_lost_again() {
 #[test]
 fn a_segment_of_which_a_part_is_reported_or_sent_again_becomes_two() {
     let mut sent = ten();
-    assert_eq!(told(|tell| assert_eq!(sent.report(13, 17, 10, tell), 4)), [17]);
+    assert_eq!(reported(|report| assert_eq!(sent.report(13, 17, 10, report), 4)), [17]);
     sent.send(at(50), 0, 5);
     sent.detect(at(60), (at(9), 100), Span::ZERO, |_, _| ());
     assert_eq!(sent.first_lost(), Some((5, 10)));

@@ -25,7 +25,7 @@ enum Opening {
 }
 
 /// A [`Sender`] whose calls panic when it breaks a law.
-pub struct Probe {
+pub struct ObservedSender {
     sender: Sender,
     params: TcpParams,
     start: Instant,
@@ -45,7 +45,7 @@ pub struct Probe {
     marks: u64,
 }
 
-impl Probe {
+impl ObservedSender {
     /// Watches a new sender.
     #[must_use]
     pub fn new(params: &TcpParams, start: Instant) -> Self {
@@ -317,7 +317,7 @@ impl Probe {
         );
     }
 
-    /// Tells the sender the time; its next deadline must lie ahead.
+    /// Passes the time to the sender; its next deadline must lie ahead.
     pub fn on_timeout(&mut self, now: Instant) {
         let before = *self.sender.stats();
         let recovering = self.sender.recovering();
@@ -391,7 +391,7 @@ impl Probe {
         }
     }
 
-    /// What was sent once is not sent again sooner than a time-out later (RFC 6298 section 5). A sample from a report changes the
+    /// A segment sent once is not sent again sooner than a time-out later (RFC 6298 section 5). A sample from a report changes the
     /// time-out of a timer that runs on.
     fn check_patience(&self, now: Instant, rto: Span) {
         let slack = if self.params.rto.on_tick { self.params.rto.tick } else { Span::ZERO };
