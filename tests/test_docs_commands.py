@@ -15,7 +15,7 @@ from test_docs import GIVEN, PAGES
 TOP = Path(__file__).parents[1]
 COMMAND = re.compile(r"^(?:perhop|make|dask|uv|cargo|\.venv/bin/\S+) \S", re.MULTILINE)
 INLINE = re.compile(r"`(perhop [^`\n]+)`")
-BLOCK = re.compile(r"^```(?:sh|bash|shell|console)?\n(.*?)^```", re.MULTILINE | re.DOTALL)
+FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 ELSEWHERE = {
     "docs/gallery/README.md": "test_gallery.py",
@@ -38,10 +38,12 @@ NOT_RUN = {
     "docs/clusters.md": "needs several machines; test_campaign_many.py uses a cluster on this one",
     "docs/decisions/0009-warm-up.md": "records what was run when it was decided",
     "docs/deploy.md": "changes the rules of the host; test_deploy*.py hold what is printed and what it does",
+    "docs/elements/dualpi2.md": "a campaign of a minute; test_l4s_page.py makes some of its runs",
     "docs/emulate.md": "needs namespaces, and takes real time; test_live.py has such runs",
     "docs/tcp-laws.md": "a sweep of many runs; make test-long repeats it",
     "docs/verdicts.md": "runs of a study on record; test_papers_again.py has the same on a small one",
     "docs/performance.md": "measures the machine for minutes, and needs cargo and a clone of htsim",
+    "docs/scripts.md": "needs cargo; make test runs the scripts",
     "docs/serve.md": "serves until it is stopped; test_serve_cli.py starts and stops it",
     "papers/feroz/README.md": STUDY,
     "papers/kalampoukas/README.md": STUDY,
@@ -55,11 +57,18 @@ NOT_RUN = {
 """Pages whose commands no test runs as they are written."""
 
 
+def _blocks(text: str) -> Iterator[str]:
+    """Every block of a page that a shell may run or print; prose between two others is none."""
+    for language, block in FENCED.findall(text):
+        if language in ("", "sh", "bash", "shell", "console"):
+            yield block
+
+
 def test_every_page_with_commands_is_run_or_says_why_not() -> None:
     pages = {
         str(page.relative_to(TOP))
         for page in [TOP / "README.md", *TOP.glob("docs/**/*.md"), *TOP.glob("papers/*/README.md")]
-        if any(COMMAND.search(block) for block in BLOCK.findall(page.read_text(encoding="utf-8")))
+        if any(COMMAND.search(block) for block in _blocks(page.read_text(encoding="utf-8")))
     }
     assert pages >= {"README.md", "docs/gallery/README.md"}
     assert pages - {*PAGES, *GIVEN, *ELSEWHERE} == set(NOT_RUN)
@@ -68,7 +77,7 @@ def test_every_page_with_commands_is_run_or_says_why_not() -> None:
 
 def _commands(text: str) -> Iterator[str]:
     """Every command of perhop on a page, without what the shell does with it."""
-    lines = [line for block in BLOCK.findall(text) for line in block.replace("\\\n", " ").splitlines()]
+    lines = [line for block in _blocks(text) for line in block.replace("\\\n", " ").splitlines()]
     for line in [*(line.strip().removeprefix("$ ") for line in lines), *INLINE.findall(text)]:
         if line.removeprefix(".venv/bin/").startswith("perhop "):
             yield line
@@ -79,7 +88,7 @@ def _words(line: str) -> list[str]:
     shell.whitespace_split, shell.commenters = True, "#"
     words = []
     for word in shell:
-        if set(word) <= set("|&;<>.") or word.startswith("2>"):
+        if (word != "." and set(word) <= set("|&;<>.")) or word.startswith("2>"):
             break
         words.append(word)
     return words[1:]
