@@ -16,7 +16,7 @@ from conftest import Cli
 from namespaces import ROOT
 from perhop import Scenario
 from perhop.deploy.openconfig import Configuration
-from perhop.deploy.ports import asked_at
+from perhop.deploy.ports import node_of
 from test_applications import HOUSEHOLD
 from test_deploy_tc import CLASSES, SCHEDULERS
 from test_recommend import ACCESS
@@ -57,7 +57,7 @@ def validate(model: DataModel, document: Any) -> None:
 
 def configured(model: DataModel, file: Path, node: str, *overrides: str) -> tuple[Any, list[str]]:
     """Give the configuration of a node below its root, valid, and what is left out."""
-    made = Configuration(asked_at(Scenario.load(file, overrides), node))
+    made = Configuration(node_of(Scenario.load(file, overrides), node))
     document = made.document({end: f"Ethernet{n}/1" for n, end in enumerate(made.interfaces)})
     validate(model, json.loads(json.dumps(document)))
     return document[ROOTED], made.cannot

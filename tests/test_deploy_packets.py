@@ -13,7 +13,7 @@ import pytest
 
 from namespaces import DEPLOY, ROOT, namespace, need
 from perhop.deploy import ebpf, nft
-from perhop.deploy.asked import Selector
+from perhop.deploy.acks import Selector
 from perhop.deploy.marks import COPY, Marking, fixed
 
 FLOWS = [[10], [46], [0], [18, 34, 46], [10, 12, 14, 0], [5, 63]]

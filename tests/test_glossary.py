@@ -57,21 +57,6 @@ REPLACED = {
 
 REPLACED_IN_RUST = REPLACED | {"asked", "beside", "room"}
 
-KEPT = {
-    ("python/perhop/cli/queues.py", "Asked"),
-    ("python/perhop/judge/quantity.py", "Asked"),
-    ("python/perhop/papers/form.py", "Asked"),
-    # the table `[under]` of study.toml
-    ("python/perhop/papers/form.py", "Under"),
-    ("python/perhop/cli/serve.py", "tell"),
-    ("python/perhop/papers/folder.py", "tell"),
-    ("python/perhop/say/promises.py", "told"),
-    ("python/perhop/scenario/element.py", "told"),
-    ("python/perhop/serve/jobs.py", "told"),
-    ("python/perhop/units.py", "told"),
-}
-"""Such classes and functions of Python."""
-
 Schema = dict[str, Any]
 
 
@@ -216,7 +201,7 @@ def test_no_name_is_one_that_was_replaced() -> None:
         for file in files:
             place = file.relative_to(TOP).as_posix()
             found |= {(place, name) for name in names(file.read_text(encoding="utf-8")) & replaced}
-    assert found == KEPT
+    assert found == set()
 
 
 def test_a_name_is_seen_where_it_is_one() -> None:

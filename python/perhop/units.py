@@ -119,7 +119,7 @@ class Scale:
             return low, high
         return max(low, self.limits[0]), min(high, self.limits[1])
 
-    def told(self, intervals: Iterable[tuple[float, float]]) -> str:
+    def cut_note(self, intervals: Iterable[tuple[float, float]]) -> str:
         """Return words for a heading if any of these intervals is cut, else nothing."""
         is_cut = any(self.within(*one) != one for one in intervals)
         return ", cut to the scale from {:g} to {:g}".format(*self.limits) if is_cut else ""

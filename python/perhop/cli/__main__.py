@@ -13,7 +13,7 @@ import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
-from perhop.cli.exit import CommandError, ExitCode, UsageError, told
+from perhop.cli.exit import CommandError, ExitCode, UsageError, error_text
 from perhop.cli.paint import painted
 
 if TYPE_CHECKING:
@@ -204,23 +204,23 @@ def _bad_value(error: typer.TyperException) -> str | None:
 def _explain(error: BaseException, arguments: list[str]) -> tuple[ExitCode, str]:
     """Return the exit status of an error, and its words."""
     if isinstance(error, CommandError):
-        return error.code, told(str(error), error.hint)
+        return error.code, error_text(str(error), error.hint)
     if isinstance(error, OSError):
         # what is written to a file has the file's name
         place = error.filename or ("standard output" if error.errno == errno.ENOSPC else "")
         message = f"{place}: {error.strerror or error}" if place else error.strerror or str(error)
         code = ExitCode.USAGE if error.errno in _WRONG_PLACE else ExitCode.MACHINE
-        from perhop.cli.output import beside
+        from perhop.cli.output import hint_for
 
-        return code, told(message, beside(error))
+        return code, error_text(message, hint_for(error))
     if isinstance(error, MemoryError):
-        return ExitCode.MACHINE, told(str(error) or "out of memory")
+        return ExitCode.MACHINE, error_text(str(error) or "out of memory")
     if isinstance(error, ImportError) and "_core" in str(error):
-        return ExitCode.MACHINE, told("the compiled core is missing", "make build")
+        return ExitCode.MACHINE, error_text("the compiled core is missing", "make build")
     for module, name, code in _ERRORS:
         # the error can be one of these only if its module is loaded already
         if module in sys.modules and isinstance(error, getattr(sys.modules[module], name)):
-            text = told(str(error).rstrip(), getattr(error, "hint", ""))
+            text = error_text(str(error).rstrip(), getattr(error, "hint", ""))
             return code, text.removeprefix("error: ") if name == "ScenarioError" else text
     import shlex
 

@@ -86,7 +86,7 @@ def command(
         runs = opened.runs()
         note(*(f"warning: {text}" for text in (*without_values(opened, runs), *warm_up(opened, runs))))
         show(
-            *([] if response else promises.told(promised)),
+            *([] if response else promises.parts(promised)),
             *analysis.printed(opened, found),
             *parts,
             whole=whole,

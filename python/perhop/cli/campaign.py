@@ -177,7 +177,7 @@ def run_and_tell(
         found = words.document(made.store, made.outcome, made.page, made.failed)
         print_json({**found, "warnings": [*made.warnings, *without]})
     else:
-        show(*promises.told(judge_promises(made.store)), *words.tables(made.store), whole=whole)
+        show(*promises.parts(judge_promises(made.store)), *words.tables(made.store), whole=whole)
         note(*words.failures(made.failed))
         print(f"report: {made.page.resolve()}")
     return ExitCode.FAILED_RUNS if made.failed else ExitCode.DONE

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from perhop.cli import options
-from perhop.cli.exit import ExitCode, told
+from perhop.cli.exit import ExitCode, error_text
 from perhop.cli.options import argument
-from perhop.cli.output import beside, expanded, note, print_json, warn
+from perhop.cli.output import expanded, hint_for, note, print_json, warn
 from perhop.units import counted
 
 if TYPE_CHECKING:
@@ -31,14 +31,14 @@ def command(
         try:
             found.append((str(file), _checked(file, overrides)))
         except OSError as error:
-            message, hint = f"{error.filename or file}: {error.strerror}", beside(error)
+            message, hint = f"{error.filename or file}: {error.strerror}", hint_for(error)
             if file.is_dir():
                 none = options.no_study(file)
                 message, hint = str(none), none.hint
                 if any(file.glob("*.toml")):
                     dashes = "-- " if str(file).startswith("-") else ""
                     hint = f"its files: perhop check {dashes}{shlex.quote(str(file))}/*.toml"
-            unread.append(told(message, hint))
+            unread.append(error_text(message, hint))
     if as_json:
         checked = [
             {"file": name, "kind": one.kind, "ok": not one.mistakes, "diagnostics": one.mistakes}

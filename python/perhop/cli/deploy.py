@@ -16,7 +16,7 @@ from perhop.cli.output import note, print_json
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from perhop.deploy.asked import Addresses, Host
+    from perhop.deploy.acks import Addresses, Host
     from perhop.scenario.scenario import Scenario
 
 
@@ -67,7 +67,7 @@ def command(
     as_json: bool = options.JSON,
 ) -> int:
     """Print what makes a host mark ACKs, or a router queue packets, as a scenario asks; change nothing."""
-    from perhop.deploy.asked import asked
+    from perhop.deploy.acks import marking_hosts
 
     loaded = options.load(scenario, overrides)
     if with_ not in {With.NFT, With.EBPF}:
@@ -76,7 +76,7 @@ def command(
             raise UsageError(f"{given}: not with --with {with_}", "they are of ACK marks")
         share = queues.share_of(shape)
         node = queues.known(loaded, node, with_, share)
-        queues.WRITERS[with_](queues.Asked(loaded, str(scenario), node, share, device, as_json))
+        queues.WRITERS[with_](queues.QueueRequest(loaded, str(scenario), node, share, device, as_json))
         return ExitCode.DONE
     if shape is not None:
         raise UsageError("--shape: with --with tc, sqm or openconfig", "marks need no rate")
@@ -89,7 +89,7 @@ def command(
     if node is not None:
         chosen = [_router(loaded, node, known, flows or ())]
     else:
-        receivers = asked(loaded, known, flows or ())
+        receivers = marking_hosts(loaded, known, flows or ())
         _must_be("--host", hosts or [], receivers)
         chosen = [host for name, host in receivers.items() if not hosts or name in hosts]
     if not chosen:
@@ -120,7 +120,7 @@ def _must_ask(scenario: Scenario, file: str) -> None:
 
 def _router(scenario: Scenario, node: str, known: Addresses, flows: list[str] | tuple[()]) -> Host:
     """Return a router with the ACKs that its own conditioners mark."""
-    from perhop.deploy.asked import passing
+    from perhop.deploy.acks import passing
 
     queues.known(scenario, node, "nft", None)
     router = passing(scenario, node, known, flows)

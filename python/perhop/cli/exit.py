@@ -32,7 +32,7 @@ class ExitCode(IntEnum):
     """SIGTERM."""
 
 
-def told(message: str, hint: str | None = "") -> str:
+def error_text(message: str, hint: str | None = "") -> str:
     """Return an error as it is printed, with its hint if there is one."""
     return f"error: {message}" + (f"\nhint: {hint}" if hint else "")
 

@@ -48,7 +48,7 @@ def meant(name: str, known: Iterable[str]) -> str:
     return f"did you mean {near[0]}? " if near else ""
 
 
-def beside(error: OSError) -> str:
+def hint_for(error: OSError) -> str:
     """Return a hint: what a folder is, or the file with nearly the name of one that is missing."""
     if not isinstance(error.filename, str):
         return ""

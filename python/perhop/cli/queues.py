@@ -22,7 +22,7 @@ _INTERFACE = re.compile(r"[^\s\"\\]+")
 
 
 @dataclass
-class Asked:
+class QueueRequest:
     """A request on the command line: the queues of a node, and devices as they are written."""
 
     scenario: Scenario
@@ -97,7 +97,7 @@ def _hint(scenario: Scenario, with_: str, share: float | None) -> str:
     return f"--at one of {', '.join(names[:8])}" if names else "no node has anything to set"
 
 
-def _sqm(asked: Asked) -> None:
+def _sqm(asked: QueueRequest) -> None:
     """Print the section of SQM for the line of a node; where it has several, the device names whose."""
     from perhop.deploy.sqm import NoSectionError, section
     from perhop.recommend.line import slow_links
@@ -123,7 +123,7 @@ def _sqm(asked: Asked) -> None:
         note(*(f"warning: {one}" for one in warnings))
 
 
-def _tc(asked: Asked) -> None:
+def _tc(asked: QueueRequest) -> None:
     """Print the commands of tc for the queues of a node."""
     from perhop.deploy.tc import commands
 
@@ -151,13 +151,13 @@ def _tc(asked: Asked) -> None:
         note(f"DEV is to be set: --device {','.join(f'{one.to}=DEV' for one in ports)}")
 
 
-def _openconfig(asked: Asked) -> None:
+def _openconfig(asked: QueueRequest) -> None:
     """Print the configuration of OpenConfig for the queues and conditioners of a node."""
     from perhop.deploy.openconfig import Configuration
-    from perhop.deploy.ports import asked_at
+    from perhop.deploy.ports import node_of
 
     node = asked.node
-    made = Configuration(asked_at(asked.scenario, node, asked.share))
+    made = Configuration(node_of(asked.scenario, node, asked.share))
     ends, cannot = list(made.interfaces), [f"cannot: {node}: {why}" for why in made.cannot]
     if not ends:
         note(*cannot)
@@ -178,10 +178,10 @@ def _openconfig(asked: Asked) -> None:
         note(f"interfaces are called as the other ends: --device {','.join(unnamed)}")
 
 
-def _nothing(asked: Asked, with_: str) -> UsageError:
+def _nothing(asked: QueueRequest, with_: str) -> UsageError:
     what = f"{asked.file}: {asked.node} has nothing but FIFOs with the limit by default"
     return UsageError(what, _hint(asked.scenario, with_, asked.share))
 
 
-WRITERS: dict[str, Callable[[Asked], None]] = {"tc": _tc, "sqm": _sqm, "openconfig": _openconfig}
+WRITERS: dict[str, Callable[[QueueRequest], None]] = {"tc": _tc, "sqm": _sqm, "openconfig": _openconfig}
 """What prints the queues of a node, by `--with`."""

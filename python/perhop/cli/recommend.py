@@ -229,7 +229,7 @@ def _tell(made: campaign.Made, as_json: bool) -> int:
     from dataclasses import asdict
 
     from perhop.judge.promises import judge_promises
-    from perhop.recommend.beside import beside
+    from perhop.recommend.forms import closed_forms
     from perhop.say import campaign as words
     from perhop.say import promised, promises, recommendation
 
@@ -244,13 +244,13 @@ def _tell(made: campaign.Made, as_json: bool) -> int:
         if as_json:
             print_json({"store": str(store.folder), "report": str(page), **promises.document(judged)})
         else:
-            show(*promises.told(judged), f"report: {page.resolve()}")
+            show(*promises.parts(judged), f"report: {page.resolve()}")
         status = ExitCode.FAILED_RUNS if failed else ExitCode.USAGE
         hint = "weigh something else with --weigh, or make the run longer"
         raise CommandError(status, sentences[0], hint)
     commands = recommendation.commands(store, found)
     taken = next(one for one in store.campaign.design.treatments if one.name == found.taken)
-    forms = beside(store.campaign.scenario.override(*taken.overrides), found)
+    forms = closed_forms(store.campaign.scenario.override(*taken.overrides), found)
     if as_json:
         select = store.campaign.select
         assert select is not None

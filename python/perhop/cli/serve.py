@@ -49,9 +49,9 @@ def command(
         message = f"--port {port}: the port {why} on {HOST}"
         raise UsageError(message, "give another, or none for a free one") from error
 
-    def tell(address: str) -> None:
+    def announce(address: str) -> None:
         answer({"address": address}, address, as_json)
         sys.stdout.flush()
         note("open it in a browser of this machine; it works once. Enter: another; Ctrl-C: the end")
 
-    serve(given, own, tell)
+    serve(given, own, announce)

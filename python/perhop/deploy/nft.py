@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from perhop.deploy.asked import Selector
+from perhop.deploy.acks import Selector
 from perhop.deploy.marks import Marking
 
 TABLE = "inet perhop_ackmark"

@@ -34,7 +34,7 @@ class Node:
     """By the other end of a link: why a share of its rate is nothing to hold its port to."""
 
 
-def asked_at(scenario: Scenario, node: str, shape: float | None = None) -> Node:
+def node_of(scenario: Scenario, node: str, shape: float | None = None) -> Node:
     """Return what there is to set at a node.
 
     A port without a rate of its own is held to the part `shape` of its link's; None is for devices as slow as
@@ -69,7 +69,7 @@ def asked_at(scenario: Scenario, node: str, shape: float | None = None) -> Node:
 
 
 def nodes_to_set(scenario: Scenario, shape: float | None = None) -> list[str]:
-    """Return the nodes of which `asked_at` has ports."""
+    """Return the nodes of which `node_of` has ports."""
     own = _ports(tomllib.loads(scenario.resolve()), scenario.describe().links)
     return [link.source for link, table in own if shape is not None or not _is_plain(table)]
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import count
 
-from perhop.deploy.ports import PACKET, Table, asked_at, has_a_rate, octets, rates, selectors
+from perhop.deploy.ports import PACKET, Table, has_a_rate, node_of, octets, rates, selectors
 from perhop.deploy.qdiscs import bits, qdisc
 from perhop.scenario.scenario import LinkView, Scenario
 from perhop.units import quantity
@@ -36,7 +36,7 @@ class Commands:
 
 def commands(scenario: Scenario, node: str, shape: float | None = None) -> list[Commands]:
     """Return the commands for the ports of a node that are more than a FIFO with the limit by default."""
-    asked = asked_at(scenario, node, shape)
+    asked = node_of(scenario, node, shape)
     found = [_port(table, link) for link, table in asked.ports]
     for made in found:
         made.cannot += [f"--shape: {why}" for end, why in asked.wandering.items() if end == made.to]

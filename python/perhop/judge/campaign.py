@@ -23,7 +23,17 @@ from perhop.judge.grammar import Claim, Claims, ClaimsError, Part, place_of, rea
 from perhop.judge.measured import STATISTICS, Measurements, Predicates, Together
 from perhop.judge.parameters import no_predicate, unfit_predicate
 from perhop.judge.printed import FROM_HERE, Printed
-from perhop.judge.quantity import PRINTED, Asked, Place, Quantity, Subject, Words, absent, among, asked
+from perhop.judge.quantity import (
+    PRINTED,
+    Place,
+    Quantity,
+    QuantityClaim,
+    Subject,
+    Words,
+    absent,
+    among,
+    quantity_claims,
+)
 from perhop.judge.quantity import faults as faults_of
 from perhop.judge.verdict import ClaimPart, Hypothesis, Verdict, compound
 
@@ -338,12 +348,12 @@ def judge_store(path: Path, store: Store) -> list[JudgedClaim]:
     return judge_all(found, found.measured(store.scalars()), store.only)
 
 
-def _asked(part: Part, sliced: Subject, whole: Subject, words: Words) -> tuple[bool, list[Asked]]:
+def _asked(part: Part, sliced: Subject, whole: Subject, words: Words) -> tuple[bool, list[QuantityClaim]]:
     """Return whether a part is outside of a slice, and the quantities that it asks for."""
     try:
-        return False, list(asked(part, sliced, words))
+        return False, list(quantity_claims(part, sliced, words))
     except DesignError:
-        return True, list(asked(part, whole, words))
+        return True, list(quantity_claims(part, whole, words))
 
 
 def judge(measured: Measurements, hypothesis: Hypothesis, of: Quantity) -> ClaimPart:

@@ -153,7 +153,7 @@ class Subject:
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuantityClaim:
     """A quantity, and what is claimed of it: a direction, a size, or both."""
 
     quantity: Quantity
@@ -196,7 +196,7 @@ class Words:
         return self.words.get(name, name)
 
 
-def asked(part: Part, subject: Subject, words: Words) -> Iterator[Asked]:
+def quantity_claims(part: Part, subject: Subject, words: Words) -> Iterator[QuantityClaim]:
     """Yield the quantities that a part asks for: one, or one for each of `each`.
 
     A `DesignError` says why it cannot be asked of this subject.
@@ -225,7 +225,7 @@ def asked(part: Part, subject: Subject, words: Words) -> Iterator[Asked]:
             described = words.of(part, quantity)
         except (KeyError, IndexError, ValueError, AttributeError, TypeError) as error:
             raise DesignError([Fault(("quantity",), f"there is nothing to fill in for {error}")]) from None
-        yield Asked(quantity, tuple(_claimed(part, subject, quantity, described)))
+        yield QuantityClaim(quantity, tuple(_claimed(part, subject, quantity, described)))
 
 
 def faults(claims: Claims, subject: Subject, predicates: Callable[[Part], str | None]) -> list[Fault]:
@@ -242,7 +242,7 @@ def faults(claims: Claims, subject: Subject, predicates: Callable[[Part], str | 
                     found.append(Fault((*place, "predicate"), rule))
                 continue
             try:
-                if not list(asked(part, subject, words)):
+                if not list(quantity_claims(part, subject, words)):
                     found.append(Fault(place, "asks for nothing: no level is left in `each`"))
             except DesignError as error:
                 found += [replace(one, at=(*place, *one.at)) for one in error.faults]

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from perhop.experiment.definition import Campaign
 from perhop.experiment.factors import Factor, Level
 from perhop.papers.error import PackError
-from perhop.papers.form import Under
+from perhop.papers.form import RunChanges
 from perhop.papers.readings import Reading
 
 T = TypeVar("T")
@@ -21,7 +21,7 @@ def short(campaign: Campaign, overrides: Sequence[str] = (), replications: int |
     return replace(campaign, scenario=campaign.scenario.override(*overrides), design=design)
 
 
-def differing(campaign: Campaign, form: Under) -> Campaign:
+def differing(campaign: Campaign, form: RunChanges) -> Campaign:
     """Return a campaign in a form, but for settings by level; maybe without a treatment."""
     return short(less(campaign, form.without), form.set, form.replications)
 

@@ -106,7 +106,7 @@ class _Reader:
             with self.noting(name, ("claims", k)):
                 about.append(self.about(name, code))
         if not file.claims:
-            self.tell([Fault(("claims",), "there is no file of claims", 'write `claims = ["claims.toml"]`')])
+            self.note([Fault(("claims",), "there is no file of claims", 'write `claims = ["claims.toml"]`')])
         self.claimed_twice(about)
         for k, name in enumerate(file.beyond):
             with self.noting(name, ("beyond", k)):
@@ -120,7 +120,7 @@ class _Reader:
         beyond = [self.nothing_claimed(name, one, words, forms) for name, one in past]
         study = Study(self.folder, self.called, file, tuple(about), (), code, self.place, tuple(beyond))
         study = replace(study, readings=self.readings(study))
-        self.tell(folder_faults.in_study(study))
+        self.note(folder_faults.in_study(study))
         if self.mistakes:
             return None
         fit = load_cell_fit(study.folder, about[0].subject) if file.refit else None
@@ -132,12 +132,12 @@ class _Reader:
         try:
             yield
         except OSError as error:
-            self.tell([Fault(at, f"{name}: {error.strerror}", "the path begins at this folder")])
+            self.note([Fault(at, f"{name}: {error.strerror}", "the path begins at this folder")])
         except FileError as error:
             cause = error.__cause__
             self.mistakes += cause.diagnostics if isinstance(cause, CampaignError) else error.diagnostics
 
-    def tell(self, faults: Iterable[Fault]) -> None:
+    def note(self, faults: Iterable[Fault]) -> None:
         """Note mistakes in `study.toml`."""
         found = list(faults)
         if found:

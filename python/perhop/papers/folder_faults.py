@@ -58,7 +58,7 @@ def unseen_under(study: Study, reading: Reading, at: At) -> Iterator[Fault]:
 
 def _without_under(study: Study) -> Study:
     """Return a study without `[under]`: what that does has its own mistakes."""
-    return replace(study, file=msgspec.structs.replace(study.file, under=form.Under()))
+    return replace(study, file=msgspec.structs.replace(study.file, under=form.RunChanges()))
 
 
 def _faulty(make: Callable[[], Campaign], settings: Sequence[str], at: At) -> Iterator[Fault]:
@@ -79,7 +79,7 @@ def _forms(study: Study) -> Iterator[Fault]:
     """Yield the mistakes in the quick form, and in how runs under readings differ."""
     file, known = study.file, [claim.id for claim in study.claims]
     yield from form.unknown(("quick", "claims"), file.quick.claims or (), known)
-    forms: dict[str, form.Under] = {"quick": file.quick, "under": file.under}
+    forms: dict[str, form.RunChanges] = {"quick": file.quick, "under": file.under}
     times: dict[At, int | None] = {(name, "replications"): own.replications for name, own in forms.items()}
     for at, many in {("rows_of",): file.rows_of, **times}.items():
         if many is not None and many < 1:
@@ -140,7 +140,7 @@ def _told(study: Study) -> Iterator[Fault]:
         yield from _asked(study, section, ("section", k))
     if file.draw:
         first = next(iter(study.about[0].subject.responses))
-        drawn = _asked(study, form.Asked(response=first, each=file.draw), ())
+        drawn = _asked(study, form.CampaignPart(response=first, each=file.draw), ())
         yield from (replace(one, at=("draw", *one.at[1:])) for one in drawn if one.at[:1] == ("each",))
     for claim, factor in file.by_row.items():
         at: At = ("by_row", claim)
@@ -220,7 +220,7 @@ def _valued(study: Study, value: form.Value, at: At) -> Iterator[Fault]:
             yield Fault((*at, key), f"there is no {key} `{own}`", among(own, known))
 
 
-def _asked(study: Study, part: form.Asked, at: At, *, alone: bool = False) -> Iterator[Fault]:
+def _asked(study: Study, part: form.CampaignPart, at: At, *, alone: bool = False) -> Iterator[Fault]:
     """Yield why a part cannot be asked of its campaign."""
     names = [one.name for one in study.campaigns]
     if part.campaign is not None and part.campaign not in names:

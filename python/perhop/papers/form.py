@@ -23,7 +23,7 @@ class StudyError(FileError):
     """A study in a folder, one of whose files has mistakes."""
 
 
-class Under(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RunChanges(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How runs differ from those that campaigns have: under a reading, or of the quick form.
 
     Attributes
@@ -43,7 +43,7 @@ class Under(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     replications: int | None = None
 
 
-class Quick(Under, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class Quick(RunChanges, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The quick form: how `--quick` differs.
 
     Attributes
@@ -58,7 +58,7 @@ class Quick(Under, frozen=True, kw_only=True, forbid_unknown_fields=True):
     readings: bool = False
 
 
-class Asked(Part, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class CampaignPart(Part, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A quantity of a campaign, as claims have it.
 
     Attributes
@@ -70,7 +70,7 @@ class Asked(Part, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_de
     campaign: Text | None = None
 
 
-class Figure(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Figure(CampaignPart, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A figure: a quantity for `each` of some levels, or what an analysis of a response draws.
 
     Attributes
@@ -101,7 +101,7 @@ class Figure(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_
     tolerance: float | None = None
 
 
-class Assumption(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Assumption(CampaignPart, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """An assumption about the runs of a study; the page warns where it does not hold.
 
     Attributes
@@ -113,7 +113,7 @@ class Assumption(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True, o
     text: Text
 
 
-class Rows(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Rows(CampaignPart, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """Rows of a table: a quantity for `each` of some levels and responses, printed or not.
 
     Attributes
@@ -131,7 +131,7 @@ class Rows(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_de
     made: Text | None = None
 
 
-class Section(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Section(CampaignPart, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A section of the paper: a reading votes on its places if it fits what is printed there.
 
     Attributes
@@ -149,7 +149,7 @@ class Section(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True, omit
     resolution: float = 0.0
 
 
-class Value(Asked, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
+class Value(CampaignPart, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True):
     """A quantity in a text.
 
     Attributes
@@ -249,7 +249,7 @@ class StudyFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     question: Text
     about: str = ""
     claims: list[Text] = msgspec.field(default_factory=lambda: ["claims.toml"])
-    under: Under = Under()
+    under: RunChanges = RunChanges()
     refit: bool = False
     read_by: Text | None = None
     quick: Quick = Quick()
@@ -300,7 +300,7 @@ class ReadingsFile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
 
 # at import, in one thread: several that are the first to decode a type crash msgspec (0.22)
-for _kind in (Asked, StudyFile, ReadingsFile):
+for _kind in (CampaignPart, StudyFile, ReadingsFile):
     msgspec.json.Decoder(_kind)
 
 

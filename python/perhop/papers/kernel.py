@@ -26,7 +26,7 @@ from perhop.papers import form
 from perhop.papers.campaigns import differing, less
 from perhop.papers.error import PackError
 from perhop.papers.folder_faults import unknown_levels
-from perhop.papers.form import StudyError, Under
+from perhop.papers.form import RunChanges, StudyError
 from perhop.papers.plan import Plan, Results
 from perhop.papers.recorded import machine, run_lines
 from perhop.papers.reduce import reduce
@@ -125,7 +125,7 @@ def arms(study: Study) -> tuple[Arm, ...]:
     why = {claim: f"real packets do not judge it: {one.why}" for one in file.unjudged for claim in one.claims}
 
     def under(settings: Sequence[str], without: list[str]) -> Plan:
-        own = Under(set=[*given.set, *settings], without=without, replications=given.replications)
+        own = RunChanges(set=[*given.set, *settings], without=without, replications=given.replications)
         return Plan(
             study,
             tuple(differing(one, own) for one in some),

@@ -106,7 +106,7 @@ class Value:
         return None if self.part.printed is None else f"{self.part.printed / scale.factor:g}"
 
 
-def values_of(study: Study, part: form.Asked, measured: Mapping[str, Measurements]) -> Iterator[Value]:
+def values_of(study: Study, part: form.CampaignPart, measured: Mapping[str, Measurements]) -> Iterator[Value]:
     """Yield what a part of `study.toml` asks for, as it was measured; nothing where it was not run."""
     about = study.of(part.campaign)
     if about.name not in measured:

@@ -118,7 +118,7 @@ def _to_draw(study: Study, campaign: Campaign) -> Iterator[AnyJob]:
     if not each:
         return
     first = next(iter(about.subject.responses))
-    asked = about.quantities(form.Asked(response=first, each=each))
+    asked = about.quantities(form.CampaignPart(response=first, each=each))
     for place in dict.fromkeys(tuple(one.quantity.at[name] for name in each) for one in asked):
         where = dict(zip(each, place, strict=True))
         for treatment in campaign.design.treatments:

@@ -19,7 +19,7 @@ from perhop.judge.campaign import CheckedClaims
 from perhop.judge.forms import References
 from perhop.judge.grammar import Claim, Claims, Part
 from perhop.judge.measured import Measurements
-from perhop.judge.quantity import Asked, Subject, Words, asked
+from perhop.judge.quantity import QuantityClaim, Subject, Words, quantity_claims
 from perhop.papers import form
 from perhop.papers.campaigns import by_level, differing, having, less, under
 from perhop.papers.fit import CellFit
@@ -69,12 +69,12 @@ class About:
         """Return together what its campaigns measured, with the responses that are made of others."""
         return self.checked.measured(pl.concat([one.scalars for one in found], how="diagonal"))
 
-    def quantities(self, part: Part) -> list[Asked]:
+    def quantities(self, part: Part) -> list[QuantityClaim]:
         """Return what a part that need not claim anything asks for; errors as of `asked`."""
         if not isinstance(part, form.Assumption):
             nothing: dict[str, Any] = dict.fromkeys(("above", "below", "high", "within"))
             part = msgspec.structs.replace(part, low=-math.inf, **nothing)
-        return list(asked(part, self.subject, self.words))
+        return list(quantity_claims(part, self.subject, self.words))
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,7 @@ def render(store: Store, claims: str = "", judged: Sequence[JudgedClaim] = ()) -
             "varied": varied(store, runs),
             "within": _within(analyses),
             "claims": [said_of_claims.overview(judged), *said_of_claims.each(judged)] if judged else [],
-            "promises": [] if table else promises.told(judge_promises(store, scalars)),
+            "promises": [] if table else promises.parts(judge_promises(store, scalars)),
             "judging": f"perhop analyze {judging}",
             "sections": sections,
             "front": sections[:_MOST_IN_FRONT],

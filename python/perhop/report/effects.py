@@ -333,7 +333,7 @@ def scores(found: Answer) -> Figure | None:
 
 def _label(one: Analysis, unit: Scale, intervals: Iterable[tuple[float, float]]) -> str:
     label = one.name + unit.in_unit
-    if cut := unit.told(intervals):
+    if cut := unit.cut_note(intervals):
         label += f" (intervals{cut.removeprefix(',')})"
     return "\n".join(textwrap.wrap(label, _LONGEST_LINE, break_long_words=False))
 

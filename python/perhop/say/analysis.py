@@ -315,7 +315,7 @@ def tables(one: Analysis, page: bool = False) -> Iterator[Table]:
     for row in one.means.to_dicts():
         ends = between(*unit.within(row["low"], row["high"]), unit)
         rows.append([*(row[name] for name in one.factors), _measured(row["mean"], unit), ends, row["n"]])
-    cut = unit.told(one.means.select("low", "high").iter_rows())
+    cut = unit.cut_note(one.means.select("low", "high").iter_rows())
     yield table(f"Means{unit.in_unit}{cut}", (*one.factors, "mean", interval, "values"), rows, 12)
 
 

@@ -187,7 +187,7 @@ def tables(store: Store) -> Iterator[Table]:
         scale = Scale.spanning(response.unit, [row["mean"] for row in mine], response.limits)
         always = ", which hold at every look" if mine[0]["holds_at_every_look"] else ""
         ends = [(row["mean"] - row["half_width"], row["mean"] + row["half_width"]) for row in mine]
-        cut = scale.told(ends)
+        cut = scale.cut_note(ends)
         names = ("treatment", *response.by)
         cells: list[list[Cell]] = []
         for row, interval in zip(mine, ends, strict=True):

@@ -25,7 +25,7 @@ WORDS = {
 """How a verdict is called, and its look."""
 
 
-def told(judged: Judged) -> list[Part]:
+def parts(judged: Judged) -> list[Part]:
     """Return a sentence on how many promises are kept, and a table: treatments by promises."""
     if not judged.treatments:
         return []

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from perhop.experiment.rules import Select
     from perhop.experiment.store import Store
     from perhop.recommend.answer import Answer, AnswerRow
-    from perhop.recommend.beside import Beside
+    from perhop.recommend.forms import ClosedForm
     from perhop.scenario.scenario import Scenario
 
 LEAD = 3
@@ -239,7 +239,7 @@ def _as(store: Store, treatment: str, without: tuple[str, ...] = ()) -> list[str
     return [scenario.name, *(word for one in kept for word in ("-s", one))]
 
 
-def tables(found: Answer, forms: Sequence[Beside]) -> Iterator[Table]:
+def tables(found: Answer, forms: Sequence[ClosedForm]) -> Iterator[Table]:
     """Go through tables: measures before and after, and closed forms beside the simulation."""
     for name in found.over:
         if any(row.changes[name].percent for row in found.rows):

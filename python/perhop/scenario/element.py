@@ -103,7 +103,7 @@ def built(
         del sys.modules[module.__name__]
 
 
-def told(error: BaseException, file: str, name: str, method: str, now_ns: int) -> str:
+def failure_line(error: BaseException, file: str, name: str, method: str, now_ns: int) -> str:
     """Return one line: where an element failed, when, and with what."""
     at = f" at {now_ns / 1e9:.9g} s" if now_ns else ""
     if _frames(error, file):

@@ -69,7 +69,7 @@ class Job:
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     @property
-    def told(self) -> str:
+    def status(self) -> str:
         """The command, and how it ended or that it is going."""
         what = _WHAT.get(self.words[0], "The command")
         if self.state == "going":

@@ -76,7 +76,7 @@ fn described(py: Python<'_>, error: PyErr, class: &Class, method: &str, now: Ins
     {
         return other;
     }
-    let text = super::helper(py, "told").and_then(|describe| {
+    let text = super::helper(py, "failure_line").and_then(|describe| {
         describe.call1((value, &class.file, &class.name, method, now.as_nanos()))?.extract::<String>()
     });
     match text {

@@ -81,7 +81,7 @@ def group(name: str) -> str:
     return name.partition("[")[0]
 
 
-def asked(scenario: Scenario, addresses: Addresses, only: Sequence[str] = ()) -> dict[str, Host]:
+def marking_hosts(scenario: Scenario, addresses: Addresses, only: Sequence[str] = ()) -> dict[str, Host]:
     """Return the receiving hosts with the marks of their ACKs, or why none can be given.
 
     An edge that marks ACKs overrules the host, and of several the last on the way. Addresses are of senders,

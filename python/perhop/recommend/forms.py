@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Beside:
+class ClosedForm:
     """A closed form and the simulation, of each of some flows: goodput in bit/s.
 
     Parameters
@@ -34,7 +34,7 @@ class Beside:
     simulated: float
 
 
-def beside(scenario: Scenario, found: Answer) -> list[Beside]:
+def closed_forms(scenario: Scenario, found: Answer) -> list[ClosedForm]:
     """Return the forms that hold for flows without end which are all of their class.
 
     Parameters
@@ -61,5 +61,5 @@ def beside(scenario: Scenario, found: Answer) -> list[Beside]:
         if class_ is None or members[class_] != set(one.flows):
             continue
         simulated = goodput.get(class_, math.nan) / len(one.flows)
-        rows.append(Beside(one.form, one.of, one.value, one.bound, simulated))
+        rows.append(ClosedForm(one.form, one.of, one.value, one.bound, simulated))
     return rows
