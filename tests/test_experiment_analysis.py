@@ -333,6 +333,21 @@ def test_a_group_without_any_value_is_no_level() -> None:
     assert remark == "1 of 48 values does not exist and is left out."
 
 
+def test_a_group_without_any_value_has_no_analysis_of_its_own() -> None:
+    frame = table({"a": "lh", "b": "xyz"}, noisy(3), 4, ["r", "f", "g"])
+    lacking = frame.with_columns(pl.when(pl.col("load") != "g").then("value"))
+    found = analyze(lacking, replace(TWO, apart=True))
+    assert [one.name for one in found] == ["speed, load r", "speed, load f"]
+
+
+def test_where_no_replication_has_every_treatment_there_are_means_and_no_effects() -> None:
+    frame = table({"a": "lh"}, lambda a, number, _: number + (a == "h"), 4)
+    own = frame.filter((pl.col("a") == "l") == (pl.col("replication") < 2))
+    one = only(analyze(own, replace(TWO, factors={"a": "lh"}, each=True)))
+    assert (len(one.means), one.tests.height) == (2, 0)
+    assert "No replication has a value in every treatment" in said(one)
+
+
 def test_a_response_without_any_value_is_told() -> None:
     none = table({"a": "lh", "b": "xyz"}, lambda *_: None, 2, response="none")
     frame = pl.concat([table({"a": "lh", "b": "xyz"}, noisy(9), 2), none], how="vertical_relaxed")

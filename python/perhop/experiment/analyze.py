@@ -123,14 +123,16 @@ def _response(rows: pl.DataFrame, response: str, asked: AnalysisRequest) -> list
     groups = asked.groups(known)
     within = tuple(name for name in groups if known[name].n_unique() > 1)
     if asked.apart and within and known.select(within).n_unique() <= _MOST_APART:
-        parts = rows.group_by(within, maintain_order=True)
-        return [one for _, part in parts for one in _response(part, response, asked)]
+        parts = [part for _, part in rows.group_by(within, maintain_order=True)]
+        valued = (part for part in parts if part["value"].is_finite().any())
+        return [one for part in valued for one in _response(part, response, asked)]
     same = {name: str(known[name][0]) for name in groups if name not in within}
     factors = tuple(name for name in asked.factors if known[name].n_unique() > 1)
     remarks: list[str] = []
     whole = known
-    if asked.each:
-        known, remarks = _in_every_treatment(known)
+    shared = _in_every_treatment(known) if asked.each else known
+    if len(shared):
+        known, remarks = shared, [_of_shared(shared)] if len(shared) < len(known) else []
     if len(whole) < len(rows):
         lacking = len(rows) - len(whole)
         why = "does not exist and is" if lacking == 1 else "do not exist and are"
@@ -154,24 +156,27 @@ def _response(rows: pl.DataFrame, response: str, asked: AnalysisRequest) -> list
     check_keep(start, asked)
     if not factors:
         return [remarked(start, "Nothing was varied between runs, so that there are means and no effects.")]
+    if shared.is_empty():
+        why = "No replication has a value in every treatment, so that there are means and no effects."
+        return [remarked(start, why)]
     if asked.fraction is not None and set(factors) == set(asked.fraction.factors):
         return [fractional(start, asked, asked.fraction)]
     return analysed(start, asked)
 
 
-def _in_every_treatment(known: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
-    """Return the rows of the replications that every treatment has, and a remark where these are not all."""
+def _in_every_treatment(known: pl.DataFrame) -> pl.DataFrame:
+    """Return the rows of the replications that every treatment has."""
     each = known.group_by("replication").agg(pl.col("treatment").n_unique())
     shared = each.filter(treatment=known["treatment"].n_unique())["replication"]
-    kept = known.filter(pl.col("replication").is_in(shared.implode()))
-    if len(kept) == len(known):
-        return known, []
-    many = counted(len(shared), "replication")
-    remark = (
+    return known.filter(pl.col("replication").is_in(shared.implode()))
+
+
+def _of_shared(shared: pl.DataFrame) -> str:
+    many = counted(shared["replication"].n_unique(), "replication")
+    return (
         "Each treatment was replicated until its own intervals were narrow enough: means are of all its "
         f"runs; effects, their errors and p values of the {many} that every treatment has."
     )
-    return kept, [remark]
 
 
 def mean_rows(scalars: pl.DataFrame) -> Iterator[list[Any]]:
