@@ -199,7 +199,7 @@ def test_what_failed_is_in_no_mean_and_told(
         ),
     )
     told = words(render(Store.open(crossed)))
-    assert "1 of 18 runs failed; no mean has it." in told
+    assert "1 of 18 runs failed; the means leave it out." in told
     assert "a packet &lt;was&gt; lost" in told
     assert f"cd {crossed} &amp;&amp; perhop run" in told
     assert "The design is not balanced (treatments have 2 to 3 observations)" in told

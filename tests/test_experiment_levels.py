@@ -44,15 +44,23 @@ def test_a_level_stands_for_what_it_sets_or_is_called(level: Level, number: tupl
 @pytest.mark.parametrize(
     ("levels_of", "warning"),
     [
-        ((Level("0.05", ("link.a-b.loss=0.0025",)),), "level `0.05` of `x` counts as what it sets, 0.0025"),
-        ((Level("20ms", ("link.a-b.delay=10ms",)),), "level `20ms` of `x` counts as what it sets, 0.01"),
+        (
+            (Level("0.05", ("link.a-b.loss=0.0025",)),),
+            "level `0.05` of `x` counts as what it sets: link.a-b.loss=0.0025",
+        ),
+        (
+            (Level("20ms", ("link.a-b.delay=10ms",)),),
+            "level `20ms` of `x` counts as what it sets: link.a-b.delay=10ms",
+        ),
         ((Level("100", ("link.a-b.rate=100Mbit/s",)), Level("2Mbit/s", ("link.a-b.rate=2000kbit/s",))), None),
         ((Level("slow", ("link.a-b.rate=1Mbit/s",)),), None),
+        ((Level("0.1us", ("link.a-b.delay=0.00010ms",)),), None),
     ],
 )
 def test_a_name_that_is_another_number_is_doubted(levels_of: tuple[Level, ...], warning: str | None) -> None:
     found = levels.doubts(parse("mean(flows.goodput_bit_s) / level.x").of, [Factor("x", levels_of)])
     assert [one.rule for one in found] == ([warning] if warning else [])
+    assert list(levels.doubts(parse("level.y").of, [Factor("x", levels_of)])) == []
 
 
 @pytest.mark.parametrize(

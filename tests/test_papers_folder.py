@@ -14,7 +14,7 @@ from conftest import Cli
 from perhop.cli.exit import ExitCode
 from perhop.papers import form
 from perhop.papers.error import PackError
-from perhop.papers.folder import check, find_study, load
+from perhop.papers.folder import check, find_study, load, own_folder
 from perhop.papers.form import StudyError
 from perhop.papers.plan import NO_READINGS
 from perhop.papers.reproduce import Form, reproduce
@@ -385,3 +385,30 @@ def test_a_reading_that_takes_away_what_a_response_looks_for_is_warned_of(cli: C
     said = checked.out + checked.err
     assert "`upload`: no row of `flows` will have name" in said
     assert said.count("readings.toml:") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "about"), [("readings.toml", "18 readings"), ("kernel.toml", "4 arms on real packets")]
+)
+def test_a_file_that_means_nothing_alone_is_checked_with_its_study(cli: Cli, name: str, about: str) -> None:
+    own = own_folder("laatu")
+    shutil.copytree(own, "mine")
+    done = cli("check", f"mine/{name}")
+    assert (done.code, done.out) == (ExitCode.DONE, f"mine/{name}: valid; {about}\n")
+    refused = cli("check", f"mine/{name}", "-s", "run.seed=2")
+    assert (refused.code, f"mine/{name} takes no -s" in refused.err) == (ExitCode.USAGE, True)
+    text = (own / name).read_text().replace("meaning", "meanin", 1)
+    Path("mine", name).write_text(text)
+    wrong = cli("check", f"mine/{name}")
+    assert wrong.code == ExitCode.INVALID
+    assert f"mine/{name}:{text[: text.index('meanin')].count(chr(10)) + 1}:" in wrong.out
+    Path("mine", name).write_text("[[[")
+    assert "not TOML" in cli("check", f"mine/{name}").out
+
+
+def test_a_folder_in_the_place_of_a_file_is_named_for_what_it_is(cli: Cli) -> None:
+    assert cli("init", "--study", "mine").code == ExitCode.DONE
+    assert "hint: it is a study: perhop reproduce mine" in cli("describe", "mine").err
+    Path("other").mkdir()
+    Path("other", "a.toml").touch()
+    assert "hint: it has a.toml" in cli("run", "other").err

@@ -112,7 +112,7 @@ def test_it_answers_goes_on_and_gives_the_same_with_any_number_of_workers(cli: C
     assert "<title>Recommendation for access.toml" in page
     lead = page[page.index('<h3 id="answer">') : page.index('<h3 id="mattered">')]
     assert '<figure id="score">' in lead
-    assert "Against best effort: means, and the change of pairs" in lead
+    assert "Against best effort: means of pairs of runs" in lead
     assert "better than best effort in %" in lead
     assert "--until-ci" not in page
     assert set(told["scores"]) == set(Store.open("a").runs()["treatment"])

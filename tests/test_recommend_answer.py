@@ -28,7 +28,7 @@ from perhop.recommend.candidates import BEST_EFFORT, COPY, FACTOR
 from perhop.report.campaign import render
 from perhop.run.run import Progress
 from perhop.say.campaign import changes
-from perhop.say.candidates import short
+from perhop.say.candidates import between, short
 from perhop.say.recommendation import described
 
 ACCESS = Path(perhop.__file__).parent / "starters" / "access" / "access.toml"
@@ -183,8 +183,37 @@ def test_the_best_by_one_goal_is_what_is_in_use_among_equals(raced: Callable[...
         return {"web:transfer_mean": draw * (1.0 if name == COPY else 3.0), "upload:goodput": draw}
 
     _, said = _answer(raced([BEST_EFFORT, COPY], gives, WEB, UPLOAD))
-    assert "Best for each by itself: web's mean time of a transfer: copy." in said
-    assert "Not better by a difference worth having than with what is in use: upload's goodput." in said
+    best = "Best for each by itself, each with 95 % confidence: web's mean time of a transfer: copy."
+    assert best in said
+    assert "What is in use is good enough for: upload's goodput." in said
+
+
+def test_one_that_never_could_be_taken_leaves_no_goal_open(raced: Callable[..., Store]) -> None:
+    def gives(name: str, number: int) -> Values:
+        draw = 1.0 + 0.001 * (number % 3)
+        goodput = 0.0 if name == "EF" and number == 0 else draw
+        return {"web:transfer_mean": draw * (1.0 if name == COPY else 3.0), "upload:goodput": goodput}
+
+    found, _ = _answer(raced([BEST_EFFORT, COPY, "EF"], gives, WEB, UPLOAD))
+    assert found.impossible == ("acks=EF",)
+    assert [(one.treatment, one.sure) for one in found.best] == [
+        ("acks=copy", True),
+        ("acks=best-effort", True),
+    ]
+
+
+def test_runs_that_only_one_or_only_the_other_lacks_are_both_told(raced: Callable[..., Store]) -> None:
+    def gives(name: str, number: int) -> Values:
+        has = number != (1 if name == COPY else 2)
+        return {"web:transfer_mean": 1.0 if name == COPY else 2.0, "upload:goodput": 1e6 if has else None}
+
+    found, said = _answer(raced([BEST_EFFORT, COPY], gives, WEB))
+    change = next(row for row in found.rows if row.response == "goodput").changes["best effort"]
+    runs = found.replications
+    assert (change.lost, change.gained) == (1, 1)
+    assert change.other == change.taken == 1e6
+    assert between(change) == f"none in 1, from none in 1, of {runs} runs"
+    assert not any("upload" in text for text in said if text.startswith("Against"))
 
 
 def test_what_one_gains_that_had_nothing_is_said(raced: Callable[..., Store]) -> None:

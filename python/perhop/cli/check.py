@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import shlex
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from perhop.cli import options
-from perhop.cli.exit import ExitCode, error_text
+from perhop.cli.exit import ExitCode, UsageError, error_text
 from perhop.cli.options import argument
 from perhop.cli.output import expanded, hint_for, note, print_json, warn
 from perhop.units import counted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from perhop._core import Diagnostic
+    from perhop.papers.study import Study
+
+    Read = tuple[Study | None, list[Diagnostic], list[Diagnostic]]
 
 
 def command(
@@ -26,10 +30,10 @@ def command(
     as_json: bool = options.JSON,
 ) -> int:
     """Validate scenarios, campaigns, claims, lessons and studies: all mistakes in one pass, then warnings."""
-    found, unread = [], []
+    found, unread, read = [], [], cache(_read_study)
     for file in files:
         try:
-            found.append((str(file), _checked(file, overrides)))
+            found.append((str(file), _checked(file, overrides, read)))
         except OSError as error:
             message, hint = f"{error.filename or file}: {error.strerror}", hint_for(error)
             if file.is_dir():
@@ -70,16 +74,16 @@ class _Checked(NamedTuple):
     """Why virtual time refuses it."""
 
 
-def _checked(file: Path, overrides: list[str] | None) -> _Checked:
+def _checked(file: Path, overrides: list[str] | None, read_study: Callable[[Path], Read]) -> _Checked:
     """Check a file of any kind."""
     from perhop.experiment.kinds import is_campaign, is_claims, is_lesson, is_study, is_study_part
 
-    if is_study(file):
-        return _study(file)
-    if is_study_part(file):
-        return _study(file.parent)
-    if is_lesson(file):
-        return _lesson(file)
+    if is_study(file) or is_study_part(file) or is_lesson(file):
+        if overrides:
+            raise UsageError(f"{file} takes no -s", "-s goes with a scenario, a campaign or claims")
+        if is_lesson(file):
+            return _lesson(file)
+        return _study(*read_study(file)) if is_study(file) else _of_study(file, *read_study(file.parent))
     scenario = options.read(file, overrides)
     if is_claims(scenario.source):
         return _claims(file)
@@ -130,16 +134,38 @@ def _lesson(file: Path) -> _Checked:
     return _Checked("lesson", [], [], f"lesson: {counted(len(questions), 'question')}")
 
 
-def _study(path: Path) -> _Checked:
-    """Check the files of a study together."""
+def _read_study(path: Path) -> Read:
+    """Read the files of a study together."""
     from perhop.papers.folder import check
 
-    found, mistakes, warnings = check(path)
+    return check(path)
+
+
+def _study(found: Study | None, mistakes: list[Diagnostic], warnings: list[Diagnostic]) -> _Checked:
     if found is None:
         return _Checked("study", mistakes, [], "study")
     parts = ((found.claims, "claim"), (found.about, "campaign"), (found.readings, "reading"))
     about = ", ".join(counted(len(own), what) for own, what in parts)
     return _Checked("study", [], warnings, f"study: {about}")
+
+
+def _of_study(
+    file: Path, found: Study | None, mistakes: list[Diagnostic], warnings: list[Diagnostic]
+) -> _Checked:
+    """Check a file that is read with the study beside it: what is wrong there, or why it cannot be told."""
+    from perhop.papers.form import StudyError
+    from perhop.papers.kernel import FILE, arms
+
+    about = f"of study {file.parent}"
+    if found and file.name == FILE:
+        try:
+            about = f"{counted(len(arms(found)) - 1, 'arm')} on real packets"
+        except StudyError as error:
+            mistakes = error.diagnostics
+    elif found:
+        about = counted(len(found.readings), "reading")
+    place = f"{file.name}:"
+    return _Checked("study", mistakes, [one for one in warnings if place in one["rendered"]], about)
 
 
 def _counted(diagnostics: list[Diagnostic], what: str) -> str:

@@ -81,7 +81,7 @@ def files(line: Mapping[str, str], place: Path, directory: Path) -> dict[str, st
         "command": " ".join(command.split()),
         "goes_up": bool(names & {"upload", "call"}),
         "comes_down": names != {"upload"},
-        "has_bulk": bool(names & {"upload", "download"}),
+        "bulk": [name for name in ("download", "upload") if name in names],
     }
     pages = Environment(keep_trailing_newline=True, autoescape=False)
     made = {

@@ -65,7 +65,7 @@ def hint_for(error: OSError) -> str:
 
 def _of_folder(folder: Path) -> str:
     """Return a hint for a folder in the place of a file."""
-    word = shlex.quote(str(folder))
+    word = ("-- " if str(folder).startswith("-") else "") + shlex.quote(str(folder))
     for name, hint in (
         ("study.toml", f"it is a study: perhop reproduce {word}"),
         ("ledger.sqlite", f"it is the store of a campaign: perhop analyze {word}"),
@@ -73,7 +73,7 @@ def _of_folder(folder: Path) -> str:
     ):
         if (folder / name).is_file():
             return hint
-    files = sorted(one.name for one in folder.glob("*.toml"))
+    files = sorted(one.name for one in folder.glob("*.toml") if one.name.isprintable())
     return f"it has {', '.join(files[:5])}{', ...' if len(files) > 5 else ''}" if files else ""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -78,8 +79,8 @@ def command(
             tried = f"in {cases} random sequences of calls for each law"
             how = tried if each["mistake"] is None else f"cannot be built: {each['mistake']}"
             print(f"{file}: {each['name']}, a {CALLED.get(each['kind'], each['kind'])}, {how}")
-            if (each["mistake"] or "").endswith(" is missing"):
-                print(f"  give it: -s {each['mistake'].split()[0]}=VALUE")
+            if missing := re.fullmatch(r"(\w+) is missing", each["mistake"] or ""):
+                print(f"  give it: -s {missing[1]}=VALUE")
             for one in each["laws"]:
                 print(f"  {'holds ' if one['holds'] else 'BROKEN'}  {one['law']}: {LAWS[one['law']]}")
                 for line in (one["broken"] or "").strip().splitlines():

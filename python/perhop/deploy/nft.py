@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from perhop.deploy.acks import Selector
-from perhop.deploy.marks import Marking
+from perhop.deploy.marks import TRIGGERING, Marking
 
 TABLE = "inet perhop_ackmark"
 
@@ -32,9 +32,12 @@ def rules(
 ) -> str:
     """Return a rule set for `nft -f`, of a host or of a router that the ACKs pass (`forwarded`).
 
-    A marking without selectors is for all connections. Its mark is that of the segment that triggers the ACK.
+    A marking without selectors is for all connections. A `ValueError` names a rule for covered segments that
+    nftables cannot follow.
     """
     markings = list(asked)
+    if wrong := [one.rule for one in markings if one.fixed is None and one.rule != TRIGGERING]:
+        raise ValueError(f"nftables cannot follow {wrong[0]}")
     lines = [*(f"# {comment}" for comment in comments), f"table {TABLE} {{"]
     used = sorted({ack for one in markings for ack in one.given})
     lines += [f"  chain mark_{dscp} {{ ip dscp set {dscp}; ip6 dscp set {dscp}; }}" for dscp in used]

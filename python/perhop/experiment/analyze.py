@@ -110,7 +110,8 @@ def _with_discoveries(found: list[Analysis]) -> list[Analysis]:
     q = benjamini_hochberg([math.nan if value is None else value for value in p])
     adjusted, left = [], pl.Series("q", q, pl.Float64).fill_nan(None)
     for one in found:
-        tests, left = one.tests.with_columns(left.head(len(one.tests))), left.slice(len(one.tests))
+        tests = one.tests.with_columns(left.head(len(one.tests)))
+        left = left.slice(len(one.tests))
         there = tests.filter(pl.col("q") < FALSE_DISCOVERIES)["source"].to_list()
         adjusted.append(replace(one, tests=tests, found=frozenset(there)))
     return adjusted

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, wait
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -220,9 +220,10 @@ class _Driver:
         else:
             return None
         values_of, failed = lru_cache(maxsize=None)(self._book.values), self._book.failed()
-        for run in (run for key in complete for run in self._users[key]):
-            found = {one.name: values_of(one.key).get(run.key, {}) for one in campaign.at(run.treatment)}
-            rule.add(run.treatment, run.replication, None if run.key in failed else found)
+        for key in complete:
+            for run in self._users[key]:
+                found = {one.name: values_of(one.key).get(key, {}) for one in campaign.at(run.treatment)}
+                rule.add(run.treatment, run.replication, None if key in failed else found)
         return rule
 
     def _fill(self) -> bool:
@@ -319,5 +320,7 @@ class _Driver:
 
     def _replay(self, run: Planned) -> str:
         """Return the command that makes a run again, in the store's folder."""
-        overrides = (*self._campaign.scenario.overrides, *run.overrides)
-        return shlex.join(["perhop", "run", store.SCENARIO, *chain(*(("-s", one) for one in overrides))])
+        words = ["perhop", "run", store.SCENARIO]
+        for override in (*self._campaign.scenario.overrides, *run.overrides):
+            words += ["-s", override]
+        return shlex.join(words)

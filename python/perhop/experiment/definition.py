@@ -179,10 +179,12 @@ class _Reader:
             at = (*at[:2], "levels")
         place, level = list(at[:3]), at[3:]
         levels = self.written["factor"][at[1]]["levels"]
-        if level and isinstance(levels, list):
+        if not level:
+            return place
+        if isinstance(levels, list):
             return [*place, level_names([_text(one) for one in levels]).index(str(level[0]))]
         # of an override that stands alone there is no number
-        return [*place, *(level if not level or isinstance(levels[level[0]], list) else level[:1])]
+        return [*place, *(level if isinstance(levels[level[0]], list) else level[:1])]
 
     def scenario(self, overrides: Sequence[str]) -> Scenario | None:
         """Return the scenario with the overrides of all runs; its mistakes are in `in_scenario`."""

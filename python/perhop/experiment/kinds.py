@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 STUDY = "study.toml"
-STUDY_PARTS = ("readings.toml", "calibration.toml", "kernel.toml")
+STUDY_PARTS = ("readings.toml", "kernel.toml")
 """Files that mean nothing without the study beside them."""
 LESSON = "lesson.toml"
 LEDGER = "ledger.sqlite"

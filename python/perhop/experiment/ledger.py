@@ -145,11 +145,12 @@ class Ledger:
         """Return the measures of each run that was not lost, by its key; none of other evaluations."""
         found = defaultdict[str, set[str]](set)
         if self.is_evaluated_so:
-            for key, text in self.connection.execute(
-                """SELECT key, measure.text FROM run JOIN measured ON measured.run = run.id
-                   JOIN measure ON measure.id = measured.measure WHERE NOT lost"""
+            # one text of each measure serves all runs
+            texts = dict(self.connection.execute("SELECT id, text FROM measure"))
+            for key, measure in self.connection.execute(
+                "SELECT key, measure FROM run JOIN measured ON measured.run = run.id WHERE NOT lost"
             ):
-                found[key].add(text)
+                found[key].add(texts[measure])
         return found
 
     def failed(self) -> set[str]:

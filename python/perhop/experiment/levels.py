@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -71,13 +72,13 @@ def faults(of: Expression | Function, factors: Sequence[Factor]) -> Iterator[Syn
 
 def doubts(of: Expression | Function, factors: Sequence[Factor]) -> Iterator[SyntaxFault]:
     """Yield a warning for a factor with a level whose name is another number than the one it counts as."""
-    known = {factor.name: factor for factor in factors}
-    for one in named(of):
-        for level in known[one.factor].levels:
+    asked = {one.factor: one.span for one in named(of)}
+    for factor in (one for one in factors if one.name in asked):
+        for level in factor.levels:
             counts, called = number(level), number(Level(level.name))
-            if counts and called and counts[1] == called[1] and counts[0] != called[0]:
-                rule = f"level `{level.name}` of `{one.factor}` counts as what it sets, {counts[0]:g}"
-                yield SyntaxFault(one.span, rule, "name it by that value, or by a word")
+            if counts and called and counts[1] == called[1] and not math.isclose(counts[0], called[0]):
+                rule = f"level `{level.name}` of `{factor.name}` counts as what it sets: {level.set[0]}"
+                yield SyntaxFault(asked[factor.name], rule, "name it by that value, or by a word")
                 break
 
 

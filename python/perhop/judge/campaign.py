@@ -332,10 +332,11 @@ def judge_all(
                 parts.places.extend({} for _ in made)
                 continue
             outside, quantities = _asked(part, sliced, subject, words)
-            for of, hypotheses in ((one.quantity, one.hypotheses) for one in quantities):
-                for one in hypotheses:
-                    nowhere = one.undefined(f"outside of {only}") if outside else None
-                    parts.parts.append(nowhere or judge(measured, one, of))
+            for claimed in quantities:
+                of = claimed.quantity
+                for one in claimed.hypotheses:
+                    judged = one.undefined(f"outside of {only}") if outside else judge(measured, one, of)
+                    parts.parts.append(judged)
                     parts.units.append(of.unit(subject.units.get(of.response)))
                     parts.places.append(of.at)
         found.append(parts)

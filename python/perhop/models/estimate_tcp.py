@@ -240,6 +240,7 @@ def _not_policed(network: Network, flow: Flow) -> Iterator[str]:
                 lost = "what queues lose of each mark is not known beforehand"
                 yield f"{view.path} marks and drops nothing: {lost}"
         yield "no token bucket on its way drops"
+        return
     if len(met) > 1:
         yield "several conditioners drop or delay"
     (_, table), tcp = met[0], flow.settings["tcp"]

@@ -11,6 +11,7 @@ import hashlib
 import io
 import posixpath
 import re
+import shlex
 import stat
 import struct
 import tomllib
@@ -157,7 +158,8 @@ def lacks(folder: Path, manifest: Manifest) -> list[str]:
             versions = f"{version}; this perhop has {_core.RESULTS_VERSION}"
             found.append(f"{_RECORD} is of results version {versions}")
         elif version < _core.RESULTS_VERSION:
-            whether = f"perhop reproduce {folder} says whether it holds in {_core.RESULTS_VERSION}"
+            command = f"perhop reproduce {shlex.quote(str(folder))}"
+            whether = f"{command} says whether it holds in {_core.RESULTS_VERSION}"
             found.append(f"{_RECORD} is of results version {version}; {whether}")
     return found
 

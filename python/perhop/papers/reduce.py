@@ -192,6 +192,7 @@ def _scaled(parts: Iterable[ClaimPart], scales: Sequence[Scale]) -> list[ClaimPa
     made = []
     for part, scale in zip(parts, scales, strict=True):
         by = scale.factor
+        # the ends of a direction lie beside zero by an offset, which has no unit
         above, below = (HIGHER, LOWER) if part.kind == "direction" else (0.0, 0.0)
         made.append(
             replace(

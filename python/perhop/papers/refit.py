@@ -183,7 +183,10 @@ def section(study: Study, measured: Measurements, command: str) -> Section:
         "Error by cell, in standard errors of the printed one",
         ("treatment", *places),
         [
-            (name + " *" * (name in own.treatments), *(f"{values[place, name]:+.1f}" for place in places))
+            (
+                f"{name} *" if name in own.treatments else name,
+                *(f"{values[place, name]:+.1f}" for place in places),
+            )
             for name in dict.fromkeys(cell[-1] for cell in off)
         ],
         text="A star: fitted.",

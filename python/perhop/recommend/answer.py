@@ -18,6 +18,7 @@ from perhop.stats.sequential import sequential_interval
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    import numpy.typing as npt
     import polars as pl
 
     from perhop.experiment.design import Design
@@ -31,8 +32,7 @@ class Change:
     """A difference in percent over common runs, with an interval that holds at every look.
 
     In `lost` of these runs only the other candidate has a value above zero, in `gained` only the one taken;
-    where there are such, there is no percentage. `other` and `taken` are what a measure was in these runs:
-    geometric means, of which `percent` is the difference, or plain ones where there is none.
+    where there are such, there is no percentage.
     """
 
     percent: float
@@ -41,6 +41,16 @@ class Change:
     runs: int
     lost: int = 0
     gained: int = 0
+
+
+@dataclass(frozen=True)
+class MeasureChange(Change):
+    """A change of a measure, and what it was in these runs.
+
+    Geometric means, of which `percent` is the difference; where there is none, plain ones of the runs with a
+    value.
+    """
+
     other: float = math.nan
     taken: float = math.nan
 
@@ -52,7 +62,7 @@ class AnswerRow:
     of: str
     response: str
     mean: float
-    changes: dict[str, Change]
+    changes: dict[str, MeasureChange]
     weighed: bool
 
 
@@ -176,7 +186,9 @@ def answer(store: Store, references: dict[str, str]) -> Answer | None:
             for called, name in references.items()
         },
         rows=_rows(select, found, place, {called: names.index(name) for called, name in references.items()}),
-        best=tuple(_best(select, goal, found, names) for goal in select.goals) if select.logarithms else (),
+        best=tuple(_best(select, goal, found, names, rule.race.hopeless) for goal in select.goals)
+        if select.logarithms
+        else (),
         failed=runs.filter(state="failed").height,
         scores={one: _scored(rule, select, k, first, found) for k, one in enumerate(names)} if called else {},
         scored_over=called,
@@ -342,7 +354,9 @@ def _mean(values: Iterable[float | None]) -> float:
     return math.fsum(known) / len(known) if known else math.nan
 
 
-def _change(pairs: list[tuple[float | None, float | None]], level: float, *, zero_is_none: bool) -> Change:
+def _change(
+    pairs: list[tuple[float | None, float | None]], level: float, *, zero_is_none: bool
+) -> MeasureChange:
     """Return the change of a measure, by the logarithms of pairs of runs: first the candidate taken."""
     none = (None, 0.0) if zero_is_none else (None,)
     lost = sum(x in none and y not in none for x, y in pairs)
@@ -350,19 +364,22 @@ def _change(pairs: list[tuple[float | None, float | None]], level: float, *, zer
     pairs = [(x, y) for x, y in pairs if x not in none or y not in none]
     usable = [(math.log(x), math.log(y)) for x, y in pairs if x and y and x > 0 and y > 0]
     if not usable or len(usable) < len(pairs):
-        other, taken = (_mean(pair[k] for pair in pairs) for k in (1, 0))
-        return Change(math.nan, math.nan, math.nan, len(pairs), lost, gained, other, taken)
+        taken, other = (_mean(pair[k] for pair in pairs) for k in (0, 1))
+        return MeasureChange(math.nan, math.nan, math.nan, len(pairs), lost, gained, other, taken)
     found = sequential_interval([x - y for x, y in usable], level)
-    other, taken = (math.exp(_mean(pair[k] for pair in usable)) for k in (1, 0))
-    return Change(*_percent((found.mean, found.low, found.high)), len(pairs), other=other, taken=taken)
+    taken, other = (math.exp(_mean(pair[k] for pair in usable)) for k in (0, 1))
+    percent = _percent((found.mean, found.low, found.high))
+    return MeasureChange(*percent, len(pairs), other=other, taken=taken)
 
 
-def _best(select: Select, goal: Goal, found: Found, names: list[str]) -> Best:
-    """Run the race once more by one goal alone, with the runs that there are."""
+def _best(
+    select: Select, goal: Goal, found: Found, names: list[str], hopeless: npt.NDArray[np.bool_]
+) -> Best:
+    """Run the race once more by one goal alone, with the runs there are of candidates that could be taken."""
     alone = replace(select, goals=(goal,))
     own = race(alone, len(names))
     for number in range(max(max(runs, default=0) for runs in found.values()) + 1):
         runs = [found[k].get(number) for k in range(len(names))]
-        own.add([score(alone, one) for one in runs])
+        own.add([score(alone, one) for one in runs], out=hopeless)
     choice = own.choice()
-    return Best(goal, names[int(choice.system)], bool(choice.decided), int(own.left.sum()) - 1)
+    return Best(goal, names[int(choice.system)], bool(choice.decided), int(own.sound.sum()) - 1)

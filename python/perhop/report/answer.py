@@ -65,7 +65,7 @@ def _picture(run: StoredRun, meaning: Description, drawable: Sequence[Figure], v
 
     The events of TCP where they were traced of at most four flows; else the overview.
     """
-    alone = [f"time-sequence-{flow.name}" for flow in meaning.flows if len(meaning.flows) == 1]
+    alone = [f"time-sequence-{meaning.flows[0].name}"] if len(meaning.flows) == 1 else []
     asked = ["time-sequence", *alone, "overview", "topology"]
     found = {one.name: one for one in drawable}
     drawn = (found[name].draw(run.folder, view) for name in asked if name in found)

@@ -168,8 +168,12 @@ def _claimed(part: Mapping[str, Any]) -> str:
 def _picture(claims: Sequence[Mapping[str, Any]]) -> page.Drawing | None:
     rows = [
         forest.ForestRow(
-            *(claim["id"], f"{part['mean']:.4g}; claimed {_claimed(part)}", claim["verdict"]),
-            *(tuple(part["claimed"]), part["mean"], part["ci95"] and tuple(part["ci95"])),
+            claim["id"],
+            f"{part['mean']:.4g}; claimed {_claimed(part)}",
+            claim["verdict"],
+            tuple(part["claimed"]),
+            part["mean"],
+            tuple(part["ci95"]) if part["ci95"] else None,
         )
         for claim in claims
         if (part := deciding(claim)) is not None
@@ -178,7 +182,7 @@ def _picture(claims: Sequence[Mapping[str, Any]]) -> page.Drawing | None:
     picture = forest.draw(rows, title)
     caption = (
         "Each claim by its most critical part: the mean and its 95 % interval, as fitted, from the edge of "
-        "the claimed range (shaded), in halves of its width, or in parts of its only end. Colours show the "
+        "the claimed range (shaded), as a part of half its width, or of its only end. Colours show the "
         "verdict over all parts and readings."
     )
     return page.drawing("forest", title, picture, caption) if picture else None

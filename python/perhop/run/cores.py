@@ -112,7 +112,9 @@ def _steps() -> Iterator[Step]:
     yield _together(1, [run(_scenario(seed)) for seed in range(1, ALONE + 1)])
     for runs in STEPS:
         with ThreadPoolExecutor(runs) as pool:
-            yield _together(runs, list(pool.map(run, map(_scenario, range(1, runs + 1)))))
+            # read before, so that they begin together
+            scenarios = [_scenario(seed) for seed in range(1, runs + 1)]
+            yield _together(runs, list(pool.map(run, scenarios)))
 
 
 def _scenario(seed: int) -> Scenario:

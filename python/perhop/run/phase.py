@@ -60,7 +60,7 @@ def _losses(tables: Mapping[str, pl.DataFrame]) -> dict[str, tuple[int, int]]:
     """Return the packets that each flow lost and sent; retransmissions of TCP stand for losses."""
 
     def of(table: str, *names: str) -> Iterator[tuple[Any, ...]]:
-        return tables[table].select("name", *names).iter_rows()
+        return zip(*(tables[table][name] for name in ("name", *names)), strict=True)
 
     tcp = {name: (own, sent) for name, own, sent in of("flows", "retransmissions", "segments_sent")}
     # what was under way at the end of the warm-up arrives too

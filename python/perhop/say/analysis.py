@@ -50,7 +50,7 @@ def varied(store: Store, runs: pl.DataFrame) -> str:
     # what a slice keeps one level of is not varied there
     own = [factor for factor in design.factors if store.only is None or len(factor.levels) > 1]
     factors = [_in_words(factor) for factor in own] or ["nothing"]
-    named = " and ".join(filter(None, (", ".join(factors[:-1]), factors[-1])))
+    named = f"{', '.join(factors[:-1])} and {factors[-1]}" if len(factors) > 1 else factors[0]
     treatments = len(design.treatments)
     possible = math.prod(len(factor.levels) for factor in design.factors)
     if design.fraction is not None:

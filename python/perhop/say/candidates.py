@@ -37,6 +37,8 @@ def named(treatments: Sequence[str], between: str = " / ") -> str:
 
 def between(change: Change) -> str:
     """Return a change in percent with its interval, or the runs without a comparison."""
+    if change.lost and change.gained:
+        return f"none in {change.lost}, from none in {change.gained}, of {counted(change.runs, 'run')}"
     if change.lost:
         return f"none in {change.lost} of {counted(change.runs, 'run')}"
     if change.gained:

@@ -70,7 +70,7 @@ def in_words(found: Answer, select: Select, weighed: str) -> list[str]:
             pairs = counted(change.runs, "pair")
             sentences.append(f"Over {name}: {between(change)} by these weights, {pairs} of runs.")
     sentences += [_cost(found, name) for name in found.over]
-    sentences += _best(found) if found.promises is None else []
+    sentences += _best(found, select) if found.promises is None else []
     if re.search(r"\bEF for ", found.taken):
         sentences.append(_EF)
     dropped = found.treatments - len(found.left)
@@ -167,6 +167,8 @@ def _cost(found: Answer, name: str) -> str:
         sign = MEASURES[row.response].sign
         text = f"{goals.of(row.of)} {called(row)} {between(change)}"
         shown = math.isfinite(change.low + change.high) and change.low * change.high > 0
+        if change.lost and change.gained:
+            continue
         if change.lost or (shown and sign * change.percent < 0):
             worse.append(text)
         elif row.weighed and (change.gained or shown):
@@ -178,21 +180,21 @@ def _cost(found: Answer, name: str) -> str:
     return f"Against {name}, {gain}{cost}"
 
 
-def _best(found: Answer) -> list[str]:
-    """Say what is best for each goal by itself, for which nothing need change, and which are open."""
+def _best(found: Answer, select: Select) -> list[str]:
+    """List the best for each goal by itself, goals that need no change, and those that are open."""
     settled, same, unsettled = [], [], []
     for one in found.best:
         what = f"{goals.of(one.goal.group[0])} {MEASURES[one.goal.response].called}"
         others = f" ({counted(one.others, 'other')} not shown to be worse)" if one.others else ""
         if not one.sure:
-            unsettled.append(what)
+            unsettled.append(f"{what} ({short(one.treatment)} leads)")
         elif one.treatment == found.in_use:
             same.append(what)
         else:
             settled.append(f"{what}: {short(one.treatment)}{others}")
     parts = (
-        ("Best for each by itself", ". ".join(settled)),
-        ("Not better by a difference worth having than with what is in use", ", ".join(same)),
+        (f"Best for each by itself, each with {100 * select.level:g} % confidence", ". ".join(settled)),
+        ("What is in use is good enough for", ", ".join(same)),
         ("Not settled by itself", ", ".join(unsettled)),
     )
     return [f"{name}: {text}." for name, text in parts if text]
@@ -249,9 +251,11 @@ def tables(found: Answer, forms: Sequence[ClosedForm]) -> Iterator[Table]:
                 change = row.changes[name]
                 before, taken = (value(row.response, mean) for mean in (change.other, change.taken))
                 rows.append([row.of or None, measure, before, taken, between(change)])
-            title = f"Against {name}: geometric means of pairs of runs, and their change with an interval"
-            columns = ("class", "measure", name, "taken", "change")
-            yield Table(f"{title} that holds at every look", columns, rows)
+            title = (
+                f"Against {name}: means of pairs of runs, geometric where there is a change, and the change "
+                "with an interval that holds at every look"
+            )
+            yield Table(title, ("class", "measure", name, "taken", "change"), rows)
     if forms:
         rows = []
         for one in forms:

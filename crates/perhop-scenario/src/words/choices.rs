@@ -150,7 +150,7 @@ word! {
 }
 
 word! {
-    /// Traffic with a queue of its own in CAKE, and among whom it is fair (`tc-cake(8)`).
+    /// Units that each have a queue of their own in CAKE, and among which it is fair (`tc-cake(8)`).
     Isolation => perhop_core::queue::Isolation {
         /// Nothing: all share one queue.
         Flowblind,

@@ -11,7 +11,7 @@ use crate::words::units::Size;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Conventions {
-    /// Source of the conventions that are left out.
+    /// Source of the conventions not set here.
     pub like: Like,
     /// After a drop none comes by chance before `1/p_b` arrivals, and then one within another `1/p_b` (`wait_` of ns-2).
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -97,7 +97,7 @@ impl Conventions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CodelConventions {
-    /// Source of the conventions that are left out.
+    /// Source of the conventions not set here.
     pub like: LikeCodel,
     /// The root of the count is Newton's, in 16 bits, one step for each drop.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -153,7 +153,7 @@ impl CodelConventions {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct FqConventions {
-    /// Source of the conventions that are left out.
+    /// Source of the conventions not set here.
     pub like: LikeFq,
     /// A batch of drops ends with half the bytes of the longest queue, not with half its packets.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -393,7 +393,7 @@ queues! {
             /// Which tins there are.
             #[serde(default = "defaults::tins")]
             tins: Tins,
-            /// Traffic with a queue of its own, and among whom it is fair.
+            /// Units that each have a queue of their own, and among which CAKE is fair.
             #[serde(default = "defaults::isolation")]
             isolation: Isolation,
             /// About the longest usual round trip: COBALT's `interval`, and 20 times its `target`.
