@@ -13,7 +13,7 @@ from perhop.experiment.fault import DesignError
 from perhop.judge.campaign import judge_all, rows
 from perhop.judge.grammar import read
 from perhop.judge.measured import Measurements
-from perhop.judge.quantity import Subject, Words, asked
+from perhop.judge.quantity import Subject, Words, quantity_claims
 from perhop.judge.verdict import HIGHER, LOWER, ClaimPart, Verdict
 from perhop.papers.claims import as_measured
 from perhop.say.claims import each, of_claims, overview
@@ -34,7 +34,7 @@ def quantities(folder: Path, text: str) -> list[tuple[str, float, float, str]]:
     return [
         (hypothesis.quantity, hypothesis.low, hypothesis.high, hypothesis.kind)
         for part in claim.parts
-        for one in asked(part, subject, words)
+        for one in quantity_claims(part, subject, words)
         for hypothesis in one.hypotheses
     ]
 
@@ -117,7 +117,9 @@ def test_printed_values_are_judged_by_and_known_of_every_part(folder: Path) -> N
     text = PRINTED + 'response = "goodput"\nat = { delay = "5ms" }\neach = { rate = "printed" }\n'
     near = 'part = [{ about = "printed", within = "10%" }, { less = { rate = "1Mbit/s" }, low = 0 }]'
     claims, subject = claims_in(folder, text + near)
-    parts = [list(asked(one, subject, Words(claims.file.quantities))) for one in claims.claims[0].parts]
+    parts = [
+        list(quantity_claims(one, subject, Words(claims.file.quantities))) for one in claims.claims[0].parts
+    ]
     # nothing is printed for 2 Mbit/s
     assert [one.quantity.at["rate"] for one in parts[0]] == ["1Mbit/s", "3Mbit/s"]
     (first,), (second,) = (one.hypotheses for one in parts[0])
@@ -129,7 +131,7 @@ def test_printed_values_are_judged_by_and_known_of_every_part(folder: Path) -> N
 
 def test_what_is_said_to_be_alike_is_what_the_paper_states_where_it_prints_nothing(folder: Path) -> None:
     claims, subject = claims_in(folder, HEAD + PLACE + 'over = { delay = "10ms" }\nwithin = 0.05')
-    (one,) = asked(claims.claims[0].parts[0], subject, Words(claims.file.quantities))
+    (one,) = quantity_claims(claims.claims[0].parts[0], subject, Words(claims.file.quantities))
     assert (one.hypotheses[0].stated, one.hypotheses[0].printed) == (1.0, None)
 
 
@@ -219,7 +221,7 @@ def test_a_part_that_cannot_be_asked_says_where() -> None:
     subject = Subject({"rate": {}}, {}, [])
     part = read(Path("c.toml"), HEAD.encode() + b'response = "other"\nlow = 1').claims[0].parts[0]
     with pytest.raises(DesignError, match="there is no response `other`"):
-        list(asked(part, subject, Words(read(Path("c.toml"), HEAD.encode()).file.quantities)))
+        list(quantity_claims(part, subject, Words(read(Path("c.toml"), HEAD.encode()).file.quantities)))
 
 
 def test_small_numbers_keep_their_digits(folder: Path) -> None:

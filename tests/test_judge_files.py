@@ -11,7 +11,7 @@ from claims_made import CAMPAIGN, HEAD, PLACE, PRINTED, claims_in, laid
 from perhop import _core
 from perhop.experiment.kinds import is_claims
 from perhop.judge.grammar import ClaimsError, schema
-from perhop.judge.quantity import Words, asked
+from perhop.judge.quantity import Words, quantity_claims
 from test_models_estimate import LINE
 
 
@@ -250,5 +250,5 @@ def test_an_effect_says_where_it_is(folder: Path) -> None:
     text = 'response = "goodput"\nat = { delay = "5ms" }\neffect = { rate = "1Mbit/s" }\nbelow = 0\n'
     claims, subject = claims_in(folder, HEAD + text)
     ((part,),) = (claim.parts for claim in claims.claims)
-    (one,) = asked(part, subject, Words(claims.file.quantities, claims.file.words))
+    (one,) = quantity_claims(part, subject, Words(claims.file.quantities, claims.file.words))
     assert one.hypotheses[0].quantity == "goodput at 5ms: effect of rate=1Mbit/s"

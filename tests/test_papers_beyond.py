@@ -12,7 +12,7 @@ from conftest import Cli
 from perhop import Campaign
 from perhop.experiment.kinds import is_campaign
 from perhop.judge.campaign import checked
-from perhop.judge.quantity import Words, asked
+from perhop.judge.quantity import Words, quantity_claims
 
 TOP = Path(__file__).parents[1]
 FILES = sorted((TOP / "papers").glob("*/beyond/*.toml"))
@@ -60,7 +60,7 @@ def test_claims_are_those_on_record(file: Path) -> None:
         (claim.id, hypothesis.quantity, *(round(end, 6) + 0.0 for end in (hypothesis.low, hypothesis.high)))
         for claim in claims.claims
         for part in claim.parts
-        for one in asked(part, subject, words)
+        for one in quantity_claims(part, subject, words)
         for hypothesis in one.hypotheses
     ]
     rows = csv.DictReader(StringIO((file.parent / "recorded" / "claims.csv").read_text(encoding="utf-8")))

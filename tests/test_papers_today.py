@@ -112,7 +112,8 @@ def test_the_answer_has_the_numbers_on_record() -> None:
     assert "Assured has {:.1f}, {:.1f}, {:.1f} and {:.1f} times as much with Reno".format(*assured) in text
     blind = 100 * measured("H7", "download at FQ-CoDel and ACK filter, Prague")
     assert f"even in FQ-CoDel (H7: {blind:.0f} %)" in text
-    assert f"by {100 - blind:.0f} % on one line" in (ROOT / "docs/elements/ack-filter.md").read_text()
+    page = " ".join((ROOT / "docs/elements/ack-filter.md").read_text().split())
+    assert f"by {100 - blind:.0f} % on one line" in page
 
 
 def test_an_ack_filter_costs_as_much_as_the_answer_says() -> None:
