@@ -150,6 +150,7 @@ def test_what_cannot_be_packed_is_refused_with_its_name(cli: Cli, study: Path) -
     assert (absent.code, absent.err) == (ExitCode.USAGE, "error: absent: No such file or directory\n")
     assert cli("pack", "nowhere").code == ExitCode.USAGE
     assert cli("pack", study, "-o", study / "study.toml").code == ExitCode.USAGE
+    assert "is inside the study" in cli("pack", study, "-o", study / "x.zip").err
     (study / "link").symlink_to("/etc/passwd")
     done = cli("pack", study)
     assert (done.code, "mine/link: is a link" in done.err) == (ExitCode.INVALID, True)

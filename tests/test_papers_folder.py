@@ -412,3 +412,12 @@ def test_a_folder_in_the_place_of_a_file_is_named_for_what_it_is(cli: Cli) -> No
     Path("other").mkdir()
     Path("other", "a.toml").touch()
     assert "hint: it has a.toml" in cli("run", "other").err
+
+
+def test_readings_that_cannot_be_read_are_a_mistake(mine: Path) -> None:
+    (mine / "readings.toml").unlink()
+    (mine / "readings.toml").mkdir()
+    assert "readings.toml: Is a directory" in check(mine)[1][0]["rule"]
+    (mine / "readings.toml").rmdir()
+    (mine / "readings.toml").symlink_to("nowhere")
+    assert "readings.toml: No such file" in check(mine)[1][0]["rule"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from perhop.cli import options
+from perhop.cli.exit import UsageError
 from perhop.cli.options import argument, option
 from perhop.cli.output import answer, note
 from perhop.units import counted, size
@@ -29,6 +30,10 @@ def command(
     file = out or Path("out") / f"{directory.resolve().name}.zip"
     if out is None:
         file.parent.mkdir(exist_ok=True)
+    if file.resolve().is_relative_to(directory.resolve()):
+        raise UsageError(
+            f"{file} is inside the study, and would be packed with it", "write it beside the study"
+        )
     may_replace = always if force else packed.is_packed
     options.check_target(file, may_replace)
     load(directory)

@@ -208,10 +208,9 @@ class _Reader:
     def readings(self, study: Study) -> tuple[Reading, ...]:
         """Return the readings of `readings.toml`, none without one."""
         path, found = self.shown / readings.FILE, tuple[Reading, ...]()
-        if path.is_file():
-            source, claims = path.read_bytes(), [claim.id for claim in study.claims]
+        if path.exists() or path.is_symlink():
             with self.noting(path.name, ()):
-                found = readings.read(path, source, claims)
+                found = readings.read(path, path.read_bytes(), [claim.id for claim in study.claims])
             self.mistakes += self.of_readings(folder_faults.under_reading, study, found)
         return found
 
