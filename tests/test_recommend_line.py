@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 
 from conftest import Cli
@@ -20,6 +21,7 @@ from perhop.experiment.work import Finished
 from perhop.recommend import goals
 from perhop.recommend.candidates import fitting
 from perhop.recommend.line import MARKS, is_of_probes, line, probed, slow_links
+from perhop.run.run import run
 from perhop.units import quantity
 from test_applications import HOUSEHOLD
 from test_promises import LINE
@@ -283,3 +285,23 @@ def test_a_warning_of_the_scenario_is_told_once(cli: Cli, monkeypatch: pytest.Mo
     done = cli("recommend", "line.toml", "--goal", "bulk", "--most", "2", "-o", "out")
     assert "no value in any run" in done.err
     assert done.err.count("it has ECN in vain") == 1
+
+
+@pytest.mark.long
+def test_the_page_has_what_videos_take_from_a_download(cli: Cli) -> None:
+    """The range over seeds, and what the trace shows of the first."""
+    users = "--round-trip 20ms --buffer 100ms --use video=2,download"
+    line = f"--down 250Mbit/s --up 25Mbit/s {users} fast"
+    assert cli("init", "--pack", "line", *line.split()).code == 0
+    fast = Scenario.load("fast/line.toml").override('port.isp-home.class.all.queue={ kind = "fq" }')
+    runs = {seed: fast.override(f"run.seed={seed}") for seed in range(1, 7)}
+    goodput = [
+        run(runs[seed]).flows.filter(name="download")["goodput_bit_s"].item() / 1e6 for seed in range(2, 7)
+    ]
+    page = " ".join((Path(__file__).parents[1] / "docs" / "recommend.md").read_text().split())
+    assert f"With seeds 2 to 6 the download has {min(goodput):.0f} to {max(goodput):.0f} Mbit/s." in page
+    assert cli("run", "fast/line.toml", "-s", fast.overrides[0], "--trace", "tcp", "-o", "traced").code == 0
+    events = pl.read_parquet("traced/trace.tcp.parquet")
+    drops = events.filter(pl.col("time_s") > 10.0, flow="download", event="drop")
+    assert drops["time_s"].diff().drop_nulls().to_list() == pytest.approx([4.0] * 12, abs=0.05)
+    assert drops["cwnd_packets"].to_list() == pytest.approx([330.0] * 13, rel=0.05)

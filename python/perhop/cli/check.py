@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from perhop.cli import options
 from perhop.cli.exit import ExitCode, UsageError, error_text
 from perhop.cli.options import argument
-from perhop.cli.output import expanded, hint_for, note, print_json, warn
+from perhop.cli.output import as_word, expanded, hint_for, note, print_json, warn
 from perhop.units import counted
 
 if TYPE_CHECKING:
@@ -40,8 +39,7 @@ def command(
                 none = options.no_study(file)
                 message, hint = str(none), none.hint
                 if any(file.glob("*.toml")):
-                    dashes = "-- " if str(file).startswith("-") else ""
-                    hint = f"its files: perhop check {dashes}{shlex.quote(str(file))}/*.toml"
+                    hint = f"its files: perhop check {as_word(file)}/*.toml"
             unread.append(error_text(message, hint))
     if as_json:
         checked = [

@@ -65,16 +65,21 @@ def hint_for(error: OSError) -> str:
 
 def _of_folder(folder: Path) -> str:
     """Return a hint for a folder in the place of a file."""
-    word = ("-- " if str(folder).startswith("-") else "") + shlex.quote(str(folder))
-    for name, hint in (
-        ("study.toml", f"it is a study: perhop reproduce {word}"),
-        ("ledger.sqlite", f"it is the store of a campaign: perhop analyze {word}"),
-        ("record.json", f"it is a run: perhop report {word}"),
-    ):
-        if (folder / name).is_file():
-            return hint
+    from perhop.experiment.kinds import is_store, is_study
+
+    if is_study(folder):
+        return f"it is a study: perhop reproduce {as_word(folder)}"
+    if is_store(folder):
+        return f"it is the store of a campaign: perhop analyze {as_word(folder)}"
+    if (folder / "record.json").is_file():
+        return f"it is a run: perhop report {as_word(folder)}"
     files = sorted(one.name for one in folder.glob("*.toml") if one.name.isprintable())
     return f"it has {', '.join(files[:5])}{', ...' if len(files) > 5 else ''}" if files else ""
+
+
+def as_word(path: Path) -> str:
+    """Return a path as the last words of a command, which is no option whatever it begins with."""
+    return ("-- " if str(path).startswith("-") else "") + shlex.quote(str(path))
 
 
 def note(*texts: str) -> None:

@@ -132,8 +132,8 @@ def _response(rows: pl.DataFrame, response: str, asked: AnalysisRequest) -> list
     remarks: list[str] = []
     whole = known
     shared = _in_every_treatment(known) if asked.each else known
-    if len(shared):
-        known, remarks = shared, [_of_shared(shared)] if len(shared) < len(known) else []
+    if 0 < len(shared) < len(known):
+        known, remarks = shared, [_of_shared(shared)]
     if len(whole) < len(rows):
         lacking = len(rows) - len(whole)
         why = "does not exist and is" if lacking == 1 else "do not exist and are"

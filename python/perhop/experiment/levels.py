@@ -32,10 +32,14 @@ def number(level: Level) -> tuple[float, str] | None:
     It is the value that its overrides set, if that is one and a number; else its name, if that is one.
     """
     values = {each.partition("=")[2].strip().strip("\"'") for each in level.set}
-    for text in (*(values if len(values) == 1 else ()), level.name):
-        with suppress(ValueError):
-            value, unit = quantity(text)
-            return value, _UNITS.get(unit, unit)
+    set_to = _number(*values) if len(values) == 1 else None
+    return set_to or _number(level.name)
+
+
+def _number(text: str) -> tuple[float, str] | None:
+    with suppress(ValueError):
+        value, unit = quantity(text)
+        return value, _UNITS.get(unit, unit)
     return None
 
 
@@ -75,7 +79,7 @@ def doubts(of: Expression | Function, factors: Sequence[Factor]) -> Iterator[Syn
     asked = {one.factor: one.span for one in named(of)}
     for factor in (one for one in factors if one.name in asked):
         for level in factor.levels:
-            counts, called = number(level), number(Level(level.name))
+            counts, called = number(level), _number(level.name)
             if counts and called and counts[1] == called[1] and not math.isclose(counts[0], called[0]):
                 rule = f"level `{level.name}` of `{factor.name}` counts as what it sets: {level.set[0]}"
                 yield SyntaxFault(asked[factor.name], rule, "name it by that value, or by a word")
